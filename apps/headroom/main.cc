@@ -1,0 +1,51 @@
+// Entry point: parses the command line, runs the chosen subcommand, prints errors as one line.
+#include <csignal>
+#include <cstdio>
+
+#include "base/log.h"
+#include "base/version.h"
+#include "commands.h"
+
+namespace {
+
+using headroom::apps::CommandResult;
+
+int run_main(int argc, char** argv) {
+  CLI::App app{
+      "Headroom: serve MLA mixture-of-experts models, measure any OpenAI-compatible server,"
+      " and show how far every operating point is from the hardware's limit."};
+  app.name("headroom");
+  app.set_version_flag("--version", headroom::base::version_line());
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::help);
+  std::function<CommandResult()> run;
+#define HEADROOM_ADD(name) headroom::apps::add_##name(app, run);
+  HEADROOM_COMMANDS(HEADROOM_ADD)
+#undef HEADROOM_ADD
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);  // --help, --version
+  } catch (const CLI::ParseError& e) {
+    fmt::print(stderr, "headroom: {}\nTry `headroom{} --help`.\n", e.what(),
+               argc > 1 && argv[1][0] != '-' ? fmt::format(" {}", argv[1]) : "");
+    return 2;
+  }
+  const CommandResult result = run();
+  if (result) return *result;
+  const auto* chosen = app.get_subcommands().front();
+  fmt::print(stderr, "headroom {}: {}\n", chosen->get_name(), result.error().message);
+  return headroom::base::exit_status(result.error().code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed socket or pipe is an error value, not a death
+  try {
+    return run_main(argc, argv);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "headroom: internal error: {}\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,94 @@
+// Drawing of the progress line.
+#include "base/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+
+namespace headroom::base {
+namespace {
+
+constexpr int kBarCells = 28;
+
+std::string bar(double fraction) {
+  static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int eighths = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * kBarCells * 8);
+  std::string out;
+  int cells = eighths / 8;
+  for (int i = 0; i < cells; ++i) out += "█";
+  if (eighths % 8) {
+    out += kEighths[eighths % 8];
+    ++cells;
+  }
+  out.append(static_cast<size_t>(kBarCells - cells), ' ');
+  return out;
+}
+
+}  // namespace
+
+bool stderr_is_terminal() {
+  return ::isatty(STDERR_FILENO) == 1;
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+Progress::Progress(std::string label, int64_t total, std::string unit, bool quiet)
+    : label_(std::move(label)),
+      unit_(std::move(unit)),
+      total_(std::max<int64_t>(total, 1)),
+      started_ns_(now_ns()),
+      quiet_(quiet),
+      terminal_(stderr_is_terminal()) {}
+
+Progress::~Progress() {
+  finish();
+}
+
+void Progress::update(int64_t done) {
+  done_ = done;
+  if (quiet_ || finished_) return;
+  if (terminal_) {
+    const int64_t now = now_ns();
+    if (now - drawn_ns_ < 100'000'000) return;
+    drawn_ns_ = now;
+    draw(false);
+  } else if (const int tenths = static_cast<int>(done * 10 / total_); tenths > tenths_) {
+    tenths_ = tenths;
+    draw(false);
+  }
+}
+
+void Progress::finish() {
+  if (finished_) return;
+  finished_ = true;
+  if (!quiet_ && (terminal_ || tenths_ < 10)) draw(true);
+  if (!quiet_ && terminal_) fmt::print(stderr, "\n");
+}
+
+void Progress::draw(bool last) {
+  const double elapsed = static_cast<double>(now_ns() - started_ns_) * 1e-9;
+  const double fraction = static_cast<double>(done_) / static_cast<double>(total_);
+  std::string time = fmt::format("{}", duration_text(elapsed));
+  if (!last && done_ > 0 && fraction < 1)
+    time += fmt::format(", {} left", duration_text(elapsed / fraction * (1 - fraction)));
+  const std::string tail = note_.empty() ? "" : "  " + note_;
+  if (terminal_) {
+    fmt::print(stderr, "\r\x1b[K{} {} {}/{} {}  {}{}", label_, bar(fraction), done_, total_, unit_,
+               time, tail);
+  } else {
+    fmt::print(stderr, "{} {}/{} {}  {}{}\n", label_, done_, total_, unit_, time, tail);
+  }
+  std::fflush(stderr);
+}
+
+}  // namespace headroom::base
