@@ -11,8 +11,8 @@ namespace headroom::kernels {
 
 /// Row formats (latent = 512, rope = 64 in every published model):
 ///   kFp32  latent and rope as float                                            2304 bytes
-///   (reference only) kBf16  latent and rope as BF16 1152 bytes kFp8   latent as E4M3, then one
-///   fp32 scale per 128 latents, then rope BF16  656 bytes
+///   kBf16  latent and rope as BF16                                             1152 bytes
+///   kFp8   latent as E4M3, then one fp32 scale per 128 latents, then rope BF16  656 bytes
 /// fp8 rule: scale = 2^ceil(log2(max(amax/448, 1e-4))) per 128 latents, stored =
 /// RNE_E4M3(latent/scale).
 enum class KvType : uint8_t { kFp32, kBf16, kFp8 };
@@ -23,6 +23,14 @@ base::Result<KvType> parse_kv_type(std::string_view name);
 
 /// Bytes of one row. kFp8 needs latent to be a multiple of 128.
 int64_t kv_row_bytes(KvType type, int latent, int rope);
+
+/// Latents that share one scale in a kFp8 row.
+constexpr int kFp8Group = 128;
+/// The scale of a group whose largest magnitude is amax, by the rule above.
+float fp8_scale(float amax);
+/// One row from and to latent + rope floats. Decoding is exact.
+void kv_encode_row(KvType type, int latent, int rope, const float* values, std::byte* row);
+void kv_decode_row(KvType type, int latent, int rope, const std::byte* row, float* values);
 
 /// One layer's cache. Row r of page p starts at base + p * page_size * row_bytes + r * row_bytes,
 /// in 64-bit arithmetic. Rows that no sequence covers may hold anything, NaN included: kernels must

@@ -24,8 +24,8 @@ struct SampleParams {
 };
 
 struct SampleResult {
-  int32_t id = -1;    // -1: the row holds NaN or +inf, the request has failed
-  float logprob = 0;  // log softmax of the unmodified logits at id
+  int32_t id = -1;    // -1: the row holds NaN or +inf or nothing above -inf: the request failed
+  float logprob = 0;  // log softmax of the unmodified logits at id; NaN when id is -1
 };
 
 struct SampleArgs {
