@@ -222,9 +222,11 @@ Result<> ResponseParser::close() {
       return {};
     case State::kStatusLine:
     case State::kHeader:
-      return fail(ErrorCode::kDataLoss, "the connection closed before the response's head was whole");
+      return fail(ErrorCode::kDataLoss,
+                  "the connection closed before the response's head was whole");
     default:
-      return fail(ErrorCode::kDataLoss, "the connection closed in the middle of the response's body");
+      return fail(ErrorCode::kDataLoss,
+                  "the connection closed in the middle of the response's body");
   }
 }
 

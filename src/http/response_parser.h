@@ -1,4 +1,5 @@
-// ResponseParser: one HTTP/1.1 response out of bytes that may be split anywhere, with strict limits.
+// ResponseParser: one HTTP/1.1 response out of bytes that may be split anywhere, with strict
+// limits.
 #pragma once
 
 #include <cstddef>

@@ -16,9 +16,10 @@ struct SseEvent {
   std::string_view data;  // the `data:` lines joined by LF
 };
 
-/// The event stream grammar of the HTML standard: lines end in LF, CRLF or CR, also mixed; comments,
-/// `id:` and `retry:` are skipped; one space behind the colon is dropped; a byte order mark at the
-/// start is skipped; an event without data is none. Allocates only while its buffers grow.
+/// The event stream grammar of the HTML standard: lines end in LF, CRLF or CR, also mixed;
+/// comments, `id:` and `retry:` are skipped; one space behind the colon is dropped; a byte order
+/// mark at the start is skipped; an event without data is none. Allocates only while its buffers
+/// grow.
 class SseParser {
  public:
   using Sink = std::function<void(const SseEvent&)>;

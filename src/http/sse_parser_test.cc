@@ -14,9 +14,8 @@ Events parse_pieces(const std::vector<std::string_view>& pieces) {
   SseParser parser;
   Events events;
   for (const std::string_view piece : pieces)
-    EXPECT_TRUE(parser.feed(piece, [&](const SseEvent& event) {
-      events.emplace_back(event.name, event.data);
-    }));
+    EXPECT_TRUE(parser.feed(
+        piece, [&](const SseEvent& event) { events.emplace_back(event.name, event.data); }));
   return events;
 }
 
@@ -36,22 +35,21 @@ Events parse_everywhere(std::string_view text) {
 TEST(SseParser, grammar_at_every_split) {
   const std::string_view text =
       "\xEF\xBB\xBF"
-      "data: {\"a\":\"\xC3\xA9 b\"}\n\n"       // LF, a character of two bytes
+      "data: {\"a\":\"\xC3\xA9 b\"}\n\n"             // LF, a character of two bytes
       ": comment\r\nevent: error\r\ndata:x\r\n\r\n"  // CRLF, no space
-      "data: one\rdata:  two\r\r"              // CR, two lines, only one space dropped
-      "id: 7\nretry: 10\nevent: ignored\n\n"   // no data: no event
-      "data\n\n"                               // a field without colon has an empty value
+      "data: one\rdata:  two\r\r"                    // CR, two lines, only one space dropped
+      "id: 7\nretry: 10\nevent: ignored\n\n"         // no data: no event
+      "data\n\n"                                     // a field without colon has an empty value
       "data: [DONE]\n\ndata: unfinished\n";
-  const Events expected = {{"", "{\"a\":\"\xC3\xA9 b\"}"},
-                           {"error", "x"},
-                           {"", "one\n two"},
-                           {"", ""},
-                           {"", "[DONE]"}};
+  const Events expected = {
+      {"", "{\"a\":\"\xC3\xA9 b\"}"}, {"error", "x"}, {"", "one\n two"}, {"", ""}, {"", "[DONE]"}};
   EXPECT_EQ(parse_everywhere(text), expected);
 }
 
 TEST(SseParser, mark_counts_only_at_the_start) {
-  EXPECT_EQ(parse_everywhere("\n\xEF\xBB\xBF" "data: x\n\ndata: y\n\n"), (Events{{"", "y"}}));
+  EXPECT_EQ(parse_everywhere("\n\xEF\xBB\xBF"
+                             "data: x\n\ndata: y\n\n"),
+            (Events{{"", "y"}}));
 }
 
 TEST(SseParser, tells_an_open_event) {

@@ -25,7 +25,9 @@ std::string Url::authority() const {
   return port == (tls ? 443 : 80) ? bracketed(host) : address();
 }
 
-std::string Url::address() const { return fmt::format("{}:{}", bracketed(host), port); }
+std::string Url::address() const {
+  return fmt::format("{}:{}", bracketed(host), port);
+}
 
 std::string Url::text() const {
   return fmt::format("{}://{}{}", tls ? "https" : "http", authority(), path);
