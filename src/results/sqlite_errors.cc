@@ -2,8 +2,25 @@
 #include "results/sqlite_errors.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace headroom::results {
+namespace {
+
+// SQLite only says that it could not open; the file or its folder knows why.
+std::string_view why_not_writable(const std::filesystem::path& path) {
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  for (const auto& at : {path, folder}) {
+    if (access(at.c_str(), W_OK) == 0 || errno == ENOENT) continue;
+    return errno == EROFS ? "read-only file system" : std::strerror(errno);
+  }
+  return "the file or its folder does not allow it";
+}
+
+}  // namespace
 
 base::Error sqlite_error(const std::filesystem::path& path, std::string_view doing,
                          const SQLite::Exception& exception) {
@@ -26,7 +43,7 @@ base::Error sqlite_error(const std::filesystem::path& path, std::string_view doi
       return say(ErrorCode::kDataLoss,
                  fmt::format("the database is damaged ({})", exception.what()));
     case SQLITE_CANTOPEN:
-      return say(ErrorCode::kIo, "cannot be opened; check that the path and its folder allow it");
+      return say(ErrorCode::kIo, fmt::format("cannot be opened ({})", why_not_writable(path)));
     case SQLITE_IOERR:
       return say(ErrorCode::kIo,
                  fmt::format("the disk refused ({}); nothing of this write was kept, everything "

@@ -253,4 +253,8 @@ Result<> Store::limit_pages(int64_t pages) {
   });
 }
 
+void Store::set_busy_timeout_ms(int milliseconds) {
+  impl_->db->setBusyTimeout(milliseconds);
+}
+
 }  // namespace headroom::results

@@ -70,8 +70,10 @@ class Store {
 
   const std::filesystem::path& path() const;
 
-  /// For tests of a full disk: the file may not grow beyond `pages`.
+  /// The file may not grow beyond `pages` of 4 KiB: a full disk, on purpose.
   base::Result<> limit_pages(int64_t pages);
+  /// How long a writer waits for another one; ten seconds unless set.
+  void set_busy_timeout_ms(int milliseconds);
 
  private:
   struct Impl;
