@@ -5,7 +5,8 @@
 
 namespace headroom::kernels {
 
-std::optional<Reason> gemm_reference_refuses(const GemmDesc& desc);
+void gemm_avx512(const GemmDesc& desc, const GemmArgs& args, base::ThreadPool& pool);
+void gemm_avx2(const GemmDesc& desc, const GemmArgs& args, base::ThreadPool& pool);
 void gemm_reference(const GemmDesc& desc, const GemmArgs& args, base::ThreadPool& pool);
 
 }  // namespace headroom::kernels

@@ -31,12 +31,6 @@ void run(const GemmDesc& desc, const GemmArgs& args, base::ThreadPool& pool) {
 
 }  // namespace
 
-std::optional<Reason> gemm_reference_refuses(const GemmDesc& desc) {
-  if (desc.weight != tensor::DType::kBF16 && desc.weight != tensor::DType::kF32)
-    return Reason::kWeightType;
-  return std::nullopt;
-}
-
 void gemm_reference(const GemmDesc& desc, const GemmArgs& args, base::ThreadPool& pool) {
   if (desc.weight == tensor::DType::kF32) return run<float>(desc, args, pool);
   run<tensor::bf16>(desc, args, pool);

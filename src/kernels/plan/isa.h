@@ -8,14 +8,19 @@
 
 namespace headroom::kernels {
 
-inline std::optional<Reason> needs_avx512() {
+// A refusal is asked on every machine, so it never lives in a file built for one instruction set.
+
+/// The machine's refusal, or else what `shape` says of the descriptor.
+template <typename Desc, std::optional<Reason> (*shape)(const Desc&)>
+std::optional<Reason> avx512_refuses(const Desc& desc) {
   if (!base::cpu_features().avx512) return Reason::kNeedsAvx512;
-  return std::nullopt;
+  return shape(desc);
 }
 
-inline std::optional<Reason> needs_avx2() {
+template <typename Desc, std::optional<Reason> (*shape)(const Desc&)>
+std::optional<Reason> avx2_refuses(const Desc& desc) {
   if (!base::cpu_features().avx2) return Reason::kNeedsAvx2;
-  return std::nullopt;
+  return shape(desc);
 }
 
 }  // namespace headroom::kernels

@@ -1,0 +1,123 @@
+// Avx2: the vector operations the fast kernels are written in, eight floats wide.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+#define HEADROOM_SIMD static inline __attribute__((always_inline))
+
+namespace headroom::kernels {
+
+// Only avx2*.cc include this file; see avx512.h.
+struct Avx2 {
+  using F = __m256;
+  static constexpr int kLanes = 8;
+  // Register tiles for 16 registers: see avx512.h.
+  static constexpr int kDotRows = 2, kDotColumns = 4;
+  static constexpr int kOuterRows = 6, kOuterVectors = 2;
+  static constexpr int kHeads = 2, kHeadVectors = 4;
+
+  HEADROOM_SIMD F zero() { return _mm256_setzero_ps(); }
+  HEADROOM_SIMD F set(float v) { return _mm256_set1_ps(v); }
+  HEADROOM_SIMD F load(const float* p) { return _mm256_loadu_ps(p); }
+  HEADROOM_SIMD void store(float* p, F v) { _mm256_storeu_ps(p, v); }
+  HEADROOM_SIMD __m256i first(int64_t n) {
+    const int count = n >= 8 ? 8 : static_cast<int>(n);
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+  /// The first n floats, zeros behind them; nothing else is read. n ≥ 0.
+  HEADROOM_SIMD F load_part(const float* p, int64_t n) { return _mm256_maskload_ps(p, first(n)); }
+  HEADROOM_SIMD void store_part(float* p, F v, int64_t n) { _mm256_maskstore_ps(p, first(n), v); }
+  HEADROOM_SIMD F add(F a, F b) { return _mm256_add_ps(a, b); }
+  HEADROOM_SIMD F sub(F a, F b) { return _mm256_sub_ps(a, b); }
+  HEADROOM_SIMD F mul(F a, F b) { return _mm256_mul_ps(a, b); }
+  HEADROOM_SIMD F div(F a, F b) { return _mm256_div_ps(a, b); }
+  HEADROOM_SIMD F max(F a, F b) { return _mm256_max_ps(a, b); }
+  HEADROOM_SIMD F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
+
+  /// Widened halves of 16 BF16 values: those at even and at odd places.
+  HEADROOM_SIMD F bf16_even(__m256i pairs) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(pairs, 16));
+  }
+  HEADROOM_SIMD F bf16_odd(__m256i pairs) {
+    return _mm256_castsi256_ps(_mm256_and_si256(pairs, _mm256_set1_epi32(-65536)));
+  }
+  HEADROOM_SIMD __m256i load_pairs(const tensor::bf16* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  HEADROOM_SIMD __m256i load_pairs_part(const tensor::bf16* p, int64_t n) {
+    if (n >= 16) return load_pairs(p);
+    alignas(32) tensor::bf16 padded[16] = {};
+    for (int64_t i = 0; i < n; ++i) padded[i] = p[i];
+    return _mm256_load_si256(reinterpret_cast<const __m256i*>(padded));
+  }
+  /// 16 floats in order → those at even places, then those at odd places.
+  HEADROOM_SIMD void split_pairs(F low, F high, float* out) {
+    const __m256d even = _mm256_castps_pd(_mm256_shuffle_ps(low, high, 0x88));
+    const __m256d odd = _mm256_castps_pd(_mm256_shuffle_ps(low, high, 0xDD));
+    store(out, _mm256_castpd_ps(_mm256_permute4x64_pd(even, 0xD8)));
+    store(out + 8, _mm256_castpd_ps(_mm256_permute4x64_pd(odd, 0xD8)));
+  }
+  HEADROOM_SIMD F load_bf16(const void* p) {
+    const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+  }
+  /// 8 E4M3 codes times `scale256` = 256 · scale; see avx512.h.
+  HEADROOM_SIMD F load_e4m3(const void* p, F scale256) {
+    const __m128i wide = _mm_cvtepi8_epi16(_mm_loadl_epi64(static_cast<const __m128i*>(p)));
+    const __m128i half =
+        _mm_and_si128(_mm_slli_epi16(wide, 7), _mm_set1_epi16(static_cast<short>(0xBFFF)));
+    return _mm256_mul_ps(_mm256_cvtph_ps(half), scale256);
+  }
+  /// Whether any of 64 codes is a NaN.
+  HEADROOM_SIMD bool e4m3_has_nan(const void* p) {
+    const auto* codes = static_cast<const __m256i*>(p);
+    const __m256i nan = _mm256_set1_epi8(0x7F);
+    const __m256i a = _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_loadu_si256(codes), nan), nan);
+    const __m256i b = _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_loadu_si256(codes + 1), nan), nan);
+    return _mm256_movemask_epi8(_mm256_or_si256(a, b)) != 0;
+  }
+
+  /// The sums of four vectors. Each vector is added up along the same tree.
+  HEADROOM_SIMD __m128 reduce4(F a, F b, F c, F d) {
+    const F ab = add(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+    const F cd = add(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+    const F abcd = add(_mm256_shuffle_ps(ab, cd, 0x44), _mm256_shuffle_ps(ab, cd, 0xEE));
+    return _mm_add_ps(_mm256_castps256_ps128(abcd), _mm256_extractf128_ps(abcd, 1));
+  }
+  HEADROOM_SIMD float reduce(F a) { return _mm_cvtss_f32(reduce4(a, a, a, a)); }
+  HEADROOM_SIMD float reduce_max(F a) {
+    __m128 v = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    v = _mm_max_ps(v, _mm_movehl_ps(v, v));
+    return _mm_cvtss_f32(_mm_max_ss(v, _mm_movehdup_ps(v)));
+  }
+
+  /// exp(x) within 2 ulp for -87 ≤ x ≤ 88; 0 below; NaN stays NaN.
+  HEADROOM_SIMD F exp(F x) {
+    const F n =
+        _mm256_round_ps(mul(x, set(1.44269504f)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    F r = _mm256_fnmadd_ps(n, set(0.693359375f), x);
+    r = _mm256_fnmadd_ps(n, set(-2.12194440e-4f), r);
+    F p = set(1.98756912e-4f);
+    p = fma(p, r, set(1.39819994e-3f));
+    p = fma(p, r, set(8.33345205e-3f));
+    p = fma(p, r, set(4.16657962e-2f));
+    p = fma(p, r, set(1.66666650e-1f));
+    p = fma(p, r, set(0.5f));
+    p = fma(mul(r, r), p, add(r, set(1.0f)));
+    // The exponent is added in two halves: 2^128 is no float, 2^64 · 2^64 · p may be one.
+    const __m256i whole = _mm256_cvtps_epi32(n);
+    const __m256i half = _mm256_srai_epi32(whole, 1);
+    const __m256i bias = _mm256_set1_epi32(127);
+    const F a = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
+    const F b = _mm256_castsi256_ps(
+        _mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(whole, half), bias), 23));
+    const F tiny = _mm256_cmp_ps(x, set(-87.0f), _CMP_LT_OQ);
+    return _mm256_andnot_ps(tiny, mul(mul(p, a), b));
+  }
+};
+
+}  // namespace headroom::kernels

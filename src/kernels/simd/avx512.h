@@ -1,0 +1,112 @@
+// Avx512: the vector operations the fast kernels are written in, sixteen floats wide.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+#define HEADROOM_SIMD static inline __attribute__((always_inline))
+
+namespace headroom::kernels {
+
+// Only avx512*.cc include this file. Its functions are always inlined and kernels take the struct
+// as a template argument, so no code built with these flags can stand in for portable code.
+struct Avx512 {
+  using F = __m512;
+  static constexpr int kLanes = 16;
+  // Register tiles: dot products (rows of x by rows of w), outer products (rows by vectors),
+  // attention heads. 32 registers hold 24 accumulators and their operands.
+  static constexpr int kDotRows = 6, kDotColumns = 4;
+  static constexpr int kOuterRows = 6, kOuterVectors = 4;
+  static constexpr int kHeads = 4, kHeadVectors = 4;
+
+  HEADROOM_SIMD F zero() { return _mm512_setzero_ps(); }
+  HEADROOM_SIMD F set(float v) { return _mm512_set1_ps(v); }
+  HEADROOM_SIMD F load(const float* p) { return _mm512_loadu_ps(p); }
+  HEADROOM_SIMD void store(float* p, F v) { _mm512_storeu_ps(p, v); }
+  HEADROOM_SIMD __mmask16 first(int64_t n) {
+    return n >= 16 ? __mmask16{0xFFFF} : static_cast<__mmask16>((1u << n) - 1);
+  }
+  /// The first n floats, zeros behind them; nothing else is read. n ≥ 0.
+  HEADROOM_SIMD F load_part(const float* p, int64_t n) {
+    return _mm512_maskz_loadu_ps(first(n), p);
+  }
+  HEADROOM_SIMD void store_part(float* p, F v, int64_t n) { _mm512_mask_storeu_ps(p, first(n), v); }
+  HEADROOM_SIMD F add(F a, F b) { return _mm512_add_ps(a, b); }
+  HEADROOM_SIMD F sub(F a, F b) { return _mm512_sub_ps(a, b); }
+  HEADROOM_SIMD F mul(F a, F b) { return _mm512_mul_ps(a, b); }
+  HEADROOM_SIMD F div(F a, F b) { return _mm512_div_ps(a, b); }
+  HEADROOM_SIMD F max(F a, F b) { return _mm512_max_ps(a, b); }
+  HEADROOM_SIMD F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+
+  /// Widened halves of 32 BF16 values: those at even and at odd places.
+  HEADROOM_SIMD F bf16_even(__m512i pairs) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
+  }
+  HEADROOM_SIMD F bf16_odd(__m512i pairs) {
+    return _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(-65536)));
+  }
+  HEADROOM_SIMD __m512i load_pairs(const tensor::bf16* p) { return _mm512_loadu_si512(p); }
+  HEADROOM_SIMD __m512i load_pairs_part(const tensor::bf16* p, int64_t n) {
+    const __mmask32 mask = n >= 32 ? ~__mmask32{0} : (__mmask32{1} << n) - 1;
+    return _mm512_maskz_loadu_epi16(mask, p);
+  }
+  /// 32 floats in order → those at even places, then those at odd places.
+  HEADROOM_SIMD void split_pairs(F low, F high, float* out) {
+    const __m512i even =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+    store(out, _mm512_permutex2var_ps(low, even, high));
+    store(out + 16, _mm512_permutex2var_ps(low, odd, high));
+  }
+  HEADROOM_SIMD F load_bf16(const void* p) {
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+  }
+  /// 16 E4M3 codes times `scale256` = 256 · scale: the code's bits are those of a half float that
+  /// is 2^8 too small. NaN codes come out as ±480 · scale: see e4m3_has_nan.
+  HEADROOM_SIMD F load_e4m3(const void* p, F scale256) {
+    const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+    const __m256i half =
+        _mm256_and_si256(_mm256_slli_epi16(wide, 7), _mm256_set1_epi16(static_cast<short>(0xBFFF)));
+    return _mm512_mul_ps(_mm512_cvtph_ps(half), scale256);
+  }
+  /// Whether any of 64 codes is a NaN.
+  HEADROOM_SIMD bool e4m3_has_nan(const void* p) {
+    const __m512i magnitude = _mm512_and_si512(_mm512_loadu_si512(p), _mm512_set1_epi8(0x7F));
+    return _mm512_cmpeq_epi8_mask(magnitude, _mm512_set1_epi8(0x7F)) != 0;
+  }
+
+  /// The sums of four vectors. Each vector is added up along the same tree.
+  HEADROOM_SIMD __m128 reduce4(F a, F b, F c, F d) {
+    const F ab = add(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+    const F cd = add(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+    const F abcd = add(_mm512_shuffle_ps(ab, cd, 0x44), _mm512_shuffle_ps(ab, cd, 0xEE));
+    const __m256 half =
+        _mm256_add_ps(_mm512_castps512_ps256(abcd), _mm512_extractf32x8_ps(abcd, 1));
+    return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+  }
+  HEADROOM_SIMD float reduce(F a) { return _mm_cvtss_f32(reduce4(a, a, a, a)); }
+  HEADROOM_SIMD float reduce_max(F a) { return _mm512_reduce_max_ps(a); }
+
+  /// exp(x) within 2 ulp for x ≤ 88; 0 for -inf; NaN stays NaN.
+  HEADROOM_SIMD F exp(F x) {
+    const F n = _mm512_roundscale_ps(mul(x, set(1.44269504f)), _MM_FROUND_TO_NEAREST_INT);
+    F r = _mm512_fnmadd_ps(n, set(0.693359375f), x);
+    r = _mm512_fnmadd_ps(n, set(-2.12194440e-4f), r);
+    F p = set(1.98756912e-4f);
+    p = fma(p, r, set(1.39819994e-3f));
+    p = fma(p, r, set(8.33345205e-3f));
+    p = fma(p, r, set(4.16657962e-2f));
+    p = fma(p, r, set(1.66666650e-1f));
+    p = fma(p, r, set(0.5f));
+    p = fma(mul(r, r), p, add(r, set(1.0f)));
+    // -inf - n·ln2 is NaN above; the mask keeps it out.
+    const __mmask16 tiny = _mm512_cmp_ps_mask(x, set(-104.0f), _CMP_LT_OQ);
+    return _mm512_mask_blend_ps(tiny, _mm512_scalef_ps(p, n), zero());
+  }
+};
+
+}  // namespace headroom::kernels
