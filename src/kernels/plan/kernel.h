@@ -55,6 +55,7 @@ struct OpChoice {
   int logical_rows = 0;    // attention: heads per rank; 0 where the word has no meaning
   int kernel_rows = 0;     // attention: rows the kernel computes, ≥ logical_rows
   std::vector<Refusal> refused;
+  std::string role;  // the part of the model it plays: "q_a", "experts"
 };
 
 /// What the user asked for.
