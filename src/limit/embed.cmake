@@ -1,0 +1,11 @@
+# Writes OUT, a source file that holds the text of every one of FILES under its name.
+set(text "// The data files, compiled in (written by embed.cmake).\n#include \"limit/embedded.h\"\n\n")
+string(APPEND text "namespace headroom::limit {\n\nstd::span<const EmbeddedFile> embedded_files() {\n")
+string(APPEND text "  static constexpr EmbeddedFile kFiles[] = {\n")
+foreach(file IN LISTS FILES)
+  get_filename_component(name ${file} NAME)
+  file(READ ${file} content)
+  string(APPEND text "      {\"${name}\", R\"~data~(${content})~data~\"},\n")
+endforeach()
+string(APPEND text "  };\n  return kFiles;\n}\n\n}  // namespace headroom::limit\n")
+file(WRITE ${OUT} "${text}")
