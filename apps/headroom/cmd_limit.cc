@@ -105,7 +105,7 @@ CommandResult print_list(bool json_wanted) {
   }
   for (const std::string& name : limit::shape_names()) {
     HEADROOM_TRY(const limit::Shape shape, limit::find_shape(name));
-    table.rows.push_back({"shape", name, fmt::format("{} ({})", shape.name, shape.source)});
+    table.rows.push_back({"shape", name, shape.name});
   }
   if (!json_wanted) {
     fmt::print("{}", table.terminal());

@@ -14,7 +14,8 @@ using CommandResult = base::Result<int>;
 /// Registers `name`; `run` is called after parsing when the user chose it.
 using AddCommand = void (*)(CLI::App& app, std::function<CommandResult()>& run);
 
-#define HEADROOM_COMMANDS(X)
+#define HEADROOM_COMMANDS(X) \
+  X(limit)
 
 #define HEADROOM_DECLARE(name) void add_##name(CLI::App& app, std::function<CommandResult()>& run);
 HEADROOM_COMMANDS(HEADROOM_DECLARE)

@@ -53,8 +53,8 @@ base::Result<Found> find(const std::string& what, std::string_view kind, std::st
 base::Result<Shape> find_shape(const std::string& what) {
   HEADROOM_TRY(const Found found, find(what, "shape", "perf/shapes", ".json"));
   HEADROOM_TRY(Shape shape, parse_shape(found.text, found.file));
-  if (shape.name == found.file) {  // a bare config.json: its folder is the model's name
-    const fs::path path = fs::absolute(found.file);
+  if (shape.name.empty()) {  // a bare config.json: its folder is the model's name
+    const fs::path path = fs::absolute(found.file).lexically_normal();
     shape.name = path.filename() == "config.json" ? path.parent_path().filename().string()
                                                   : path.stem().string();
   }

@@ -4,6 +4,11 @@ string(APPEND text "namespace headroom::limit {\n\nstd::span<const EmbeddedFile>
 string(APPEND text "  static constexpr EmbeddedFile kFiles[] = {\n")
 foreach(file IN LISTS FILES)
   get_filename_component(name ${file} NAME)
+  if(name STREQUAL "config.json")  # a model's own: the folder is its name
+    get_filename_component(folder ${file} DIRECTORY)
+    get_filename_component(folder ${folder} NAME)
+    set(name ${folder}.json)
+  endif()
   file(READ ${file} content)
   string(APPEND text "      {\"${name}\", R\"~data~(${content})~data~\"},\n")
 endforeach()

@@ -10,7 +10,7 @@
 namespace headroom::limit {
 
 struct Shape {
-  std::string name, source;
+  std::string name;
   int64_t vocab = 0, hidden = 0;
   int64_t layers = 0, dense_layers = 0;  // of all layers, the first ones without experts
   int64_t heads = 0;
@@ -30,9 +30,8 @@ struct Shape {
   int64_t lm_head_weights() const { return vocab * hidden; }  // whole model
 };
 
-/// Reads config.json text as published with the model (a `text_config` inside is used when there is
-/// one); `name` and `source` may be beside the other fields. `file` names it in errors. A missing
-/// or senseless field: kInvalidArgument.
+/// Reads the text of a config.json, or of a shape file (the same with `name`); `file` names it in
+/// errors, which are those of model::parse_config.
 base::Result<Shape> parse_shape(std::string_view json, std::string_view file);
 
 }  // namespace headroom::limit
