@@ -35,8 +35,9 @@ void gemm_fast_typed(const GemmDesc& desc, const GemmArgs& args, base::ThreadPoo
   const int64_t slices_wanted =
       std::clamp<int64_t>(batch * m * n * k / kTaskWork, 1, int64_t{4} * pool.size());
   const int64_t by_threads = (batch * n + slices_wanted - 1) / slices_wanted;
-  const int64_t by_cache = std::max<int64_t>(8, (256 << 10) / (k * int64_t{sizeof(W)}));
-  const int64_t width = std::min((std::min(by_threads, by_cache) + 7) / 8 * 8, (n + 7) / 8 * 8);
+  const int64_t by_cache = std::max<int64_t>(24, (256 << 10) / (k * int64_t{sizeof(W)}));
+  const int64_t width =
+      (std::min(by_threads, by_cache) + 23) / 24 * 24;  // whole tiles of 3, 4 and 8 columns
   const int64_t slices = (n + width - 1) / width;
   pool.parallel_for(batch * slices, [&](int64_t task, int) {
     const int64_t b = task / slices, begin = task % slices * width;

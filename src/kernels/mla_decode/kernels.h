@@ -5,7 +5,9 @@
 
 namespace headroom::kernels {
 
-std::optional<Reason> mla_decode_reference_refuses(const MlaDecodeDesc& desc);
+void mla_decode_avx512(const MlaDecodeDesc& desc, const MlaDecodeArgs& args,
+                       base::ThreadPool& pool);
+void mla_decode_avx2(const MlaDecodeDesc& desc, const MlaDecodeArgs& args, base::ThreadPool& pool);
 void mla_decode_reference(const MlaDecodeDesc& desc, const MlaDecodeArgs& args,
                           base::ThreadPool& pool);
 

@@ -36,11 +36,6 @@ float attend(const MlaDecodeDesc& desc, const MlaDecodeArgs& args, const Sequenc
 
 }  // namespace
 
-std::optional<Reason> mla_decode_reference_refuses(const MlaDecodeDesc& desc) {
-  if (desc.kv == KvType::kFp8 && desc.latent % kFp8Group != 0) return Reason::kLatentWidth;
-  return std::nullopt;
-}
-
 void mla_decode_reference(const MlaDecodeDesc& desc, const MlaDecodeArgs& args,
                           base::ThreadPool& pool) {
   // Tasks are (sequence, token, head); a sequence's tasks follow those of the ones before it.

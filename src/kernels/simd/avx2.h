@@ -16,7 +16,7 @@ struct Avx2 {
   using F = __m256;
   static constexpr int kLanes = 8;
   // Register tiles for 16 registers: see avx512.h.
-  static constexpr int kDotRows = 2, kDotColumns = 4;
+  static constexpr int kDotRows = 3, kDotColumns = 3, kSingleRowColumns = 4;
   static constexpr int kOuterRows = 6, kOuterVectors = 2;
   static constexpr int kHeads = 2, kHeadVectors = 4;
 

@@ -18,7 +18,7 @@ struct Avx512 {
   static constexpr int kLanes = 16;
   // Register tiles: dot products (rows of x by rows of w), outer products (rows by vectors),
   // attention heads. 32 registers hold 24 accumulators and their operands.
-  static constexpr int kDotRows = 6, kDotColumns = 4;
+  static constexpr int kDotRows = 6, kDotColumns = 4, kSingleRowColumns = 8;
   static constexpr int kOuterRows = 6, kOuterVectors = 4;
   static constexpr int kHeads = 4, kHeadVectors = 4;
 

@@ -113,10 +113,12 @@ template <typename V, typename W, int kRows>
 void dot_rows(const float* x, int64_t x_stride, const W* w, int64_t n, int64_t k, float* y,
               int64_t y_stride) {
   // One row of x alone needs more columns to keep the multipliers busy.
-  constexpr int kColumns = kRows == 1 ? 8 : V::kDotColumns;
+  constexpr int kColumns = kRows == 1 ? V::kSingleRowColumns : V::kDotColumns;
   int64_t j = 0;
   for (; j + kColumns <= n; j += kColumns)
     dot_tile<V, W, kRows, kColumns>(x, x_stride, w + j * k, k, y + j, y_stride);
+  if constexpr (kColumns > 3)
+    for (; j + 3 <= n; j += 3) dot_tile<V, W, kRows, 3>(x, x_stride, w + j * k, k, y + j, y_stride);
   for (; j < n; ++j) dot_tile<V, W, kRows, 1>(x, x_stride, w + j * k, k, y + j, y_stride);
 }
 

@@ -1,0 +1,287 @@
+// mla_decode over any vector type: each block of cache rows is widened once and serves as keys and
+// values of all heads of a task.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "kernels/mla_decode/kernels.h"
+#include "kernels/scratch.h"
+#include "kernels/simd/row-inl.h"
+
+namespace headroom::kernels {
+
+// Boundaries are absolute positions: a query's result is a function of the rows it sees.
+// A split is one task's share of a context; its partial result is merged in the order of splits.
+constexpr int64_t kDecodeSplit = 256;
+// Rows widened together: 32 rows of 576 floats and the state of a group stay in the L2 cache.
+constexpr int64_t kDecodeBlock = 32;
+// Query rows (token, head) of one task at most; more would push the block out of the cache.
+constexpr int64_t kDecodeGroup = 32;
+
+template <typename V>
+struct DecodeTask {
+  const MlaDecodeDesc& desc;
+  const MlaDecodeArgs& args;
+  const SequenceView& sequence;
+  int64_t first, count;  // query rows of the sequence, in the order (token, head)
+  float *rows, *scores, *out, *top, *sum, *shrink;
+
+  static constexpr float kEmpty = -std::numeric_limits<float>::infinity();
+  int64_t width() const { return desc.latent + desc.rope; }
+  const float* q(int64_t row) const {
+    return args.q + (int64_t{sequence.first_row} * desc.heads + first + row) * width();
+  }
+  /// Cache rows that a query row sees.
+  int64_t visible(int64_t row) const {
+    return int64_t{sequence.length} - sequence.tokens + (first + row) / desc.heads + 1;
+  }
+
+  /// scores[row, 0 … n) of kRows query rows; n is a multiple of 4.
+  template <int kRows>
+  void score(int64_t row, int64_t n) {
+    using F = typename V::F;
+    const int64_t stride = width();
+    const float* queries = q(row);
+    for (int64_t r = 0; r < n; r += 4) {
+      const float* keys = rows + r * stride;
+      F dot[kRows][4];
+      for (int i = 0; i < kRows; ++i)
+        for (int j = 0; j < 4; ++j) dot[i][j] = V::zero();
+      for (int64_t d = 0; d < stride; d += V::kLanes) {
+        F key[4];
+        for (int j = 0; j < 4; ++j) key[j] = V::load(keys + j * stride + d);
+        for (int i = 0; i < kRows; ++i) {
+          const F query = V::load(queries + i * stride + d);
+          for (int j = 0; j < 4; ++j) dot[i][j] = V::fma(query, key[j], dot[i][j]);
+        }
+      }
+      for (int i = 0; i < kRows; ++i) {
+        const auto four = V::reduce4(dot[i][0], dot[i][1], dot[i][2], dot[i][3]);
+        std::memcpy(scores + (row + i) * kDecodeBlock + r, &four, sizeof four);
+      }
+    }
+  }
+
+  /// Scores → probabilities against the running maximum; keeps sum and the factor of older output.
+  void soften(int64_t row, int64_t seen) {
+    using F = typename V::F;
+    float* s = scores + row * kDecodeBlock;
+    shrink[row] = 1;
+    if (seen <= 0) {
+      for (int64_t r = 0; r < kDecodeBlock; r += V::kLanes) V::store(s + r, V::zero());
+      return;
+    }
+    for (int64_t r = seen; r < kDecodeBlock; ++r) s[r] = kEmpty;
+    F highest = V::set(kEmpty);
+    for (int64_t r = 0; r < kDecodeBlock; r += V::kLanes) {
+      const F scaled = V::mul(V::load(s + r), V::set(args.scale));
+      V::store(s + r, scaled);
+      highest = V::max(highest, scaled);
+    }
+    const float block_top = V::reduce_max(highest);
+    const float new_top = block_top > top[row] ? block_top : top[row];
+    F total = V::zero();
+    for (int64_t r = 0; r < kDecodeBlock; r += V::kLanes) {
+      const F p = V::exp(V::sub(V::load(s + r), V::set(new_top)));
+      V::store(s + r, p);
+      total = V::add(total, p);
+    }
+    if (top[row] != kEmpty) {
+      alignas(64) float factor[V::kLanes];
+      V::store(factor, V::exp(V::set(top[row] - new_top)));
+      shrink[row] = factor[0];
+    }
+    sum[row] = sum[row] * shrink[row] + V::reduce(total);
+    top[row] = new_top;
+  }
+
+  /// out[row] = out[row] · shrink + Σ p · latent, for kRows query rows and n cache rows.
+  template <int kRows>
+  void accumulate(int64_t row, int64_t n) {
+    using F = typename V::F;
+    constexpr int kVectors = V::kHeadVectors;
+    const int64_t stride = width();
+    for (int64_t d = 0; d < desc.latent; d += kVectors * V::kLanes) {
+      F sums[kRows][kVectors];
+      for (int i = 0; i < kRows; ++i)
+        for (int j = 0; j < kVectors; ++j)
+          sums[i][j] = V::mul(V::load(out + (row + i) * desc.latent + d + j * V::kLanes),
+                              V::set(shrink[row + i]));
+      const float* values = rows + d;
+      for (int64_t r = 0; r < n; ++r, values += stride) {
+        F value[kVectors];
+        for (int j = 0; j < kVectors; ++j) value[j] = V::load(values + j * V::kLanes);
+        for (int i = 0; i < kRows; ++i) {
+          const F p = V::set(scores[(row + i) * kDecodeBlock + r]);
+          for (int j = 0; j < kVectors; ++j) sums[i][j] = V::fma(p, value[j], sums[i][j]);
+        }
+      }
+      for (int i = 0; i < kRows; ++i)
+        for (int j = 0; j < kVectors; ++j)
+          V::store(out + (row + i) * desc.latent + d + j * V::kLanes, sums[i][j]);
+    }
+  }
+
+  /// Calls step.template operator()<n>(row) over the query rows, V::kHeads at a time.
+  template <typename Step>
+  void in_tiles(Step&& step) {
+    static_assert(V::kHeads == 2 || V::kHeads == 4);
+    int64_t row = 0;
+    for (; row + V::kHeads <= count; row += V::kHeads) step.template operator()<V::kHeads>(row);
+    if constexpr (V::kHeads == 4) {
+      if (count - row == 3) return step.template operator()<3>(row);
+      if (count - row == 2) return step.template operator()<2>(row);
+    }
+    if (count - row == 1) step.template operator()<1>(row);
+  }
+
+  /// Rows [begin, end) of the cache.
+  void run(int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < count * desc.latent; i += V::kLanes) V::store(out + i, V::zero());
+    for (int64_t i = 0; i < count; ++i) {
+      top[i] = kEmpty;
+      sum[i] = 0;
+    }
+    const int64_t last = visible(count - 1);
+    end = end < last ? end : last;
+    for (; begin < end; begin += kDecodeBlock) {
+      const int64_t n = end - begin < kDecodeBlock ? end - begin : kDecodeBlock;
+      const int64_t padded = (n + 3) / 4 * 4;
+      for (int64_t r = 0; r < n; ++r)
+        load_row<V>(args.cache, args.cache.row(sequence.pages, begin + r), rows + r * width());
+      for (int64_t i = n * width(); i < padded * width(); i += V::kLanes)
+        V::store(rows + i, V::zero());
+      in_tiles([&]<int kRows>(int64_t row) { score<kRows>(row, padded); });
+      for (int64_t row = 0; row < count; ++row) {
+        const int64_t seen = visible(row) - begin;
+        soften(row, seen < n ? seen : n);
+      }
+      in_tiles([&]<int kRows>(int64_t row) { accumulate<kRows>(row, n); });
+    }
+  }
+};
+
+/// How a step is cut into tasks: (sequence, split of the context, group of query rows).
+struct DecodeCut {
+  int64_t group = kDecodeGroup;
+
+  static int64_t splits(const SequenceView& s) {
+    return s.tokens > 0 ? (s.length + kDecodeSplit - 1) / kDecodeSplit : 0;
+  }
+  int64_t groups(const SequenceView& s, int64_t heads) const {
+    return (s.tokens * heads + group - 1) / group;
+  }
+};
+
+template <typename V>
+void mla_decode_fast(const MlaDecodeDesc& desc, const MlaDecodeArgs& args, base::ThreadPool& pool) {
+  const int64_t latent = desc.latent, width = latent + desc.rope, heads = desc.heads;
+  const auto sequences = static_cast<int64_t>(args.sequences.size());
+  const SequenceView* views = args.sequences.data();
+  DecodeCut cut;
+  const auto count_tasks = [&] {
+    int64_t tasks = 0;
+    for (int64_t s = 0; s < sequences; ++s)
+      tasks += cut.splits(views[s]) * cut.groups(views[s], heads);
+    return tasks;
+  };
+  // Smaller groups widen the same rows more than once, which still beats an idle thread. The cut
+  // does not change any result: query rows are independent of each other.
+  while (cut.group > V::kHeads && count_tasks() < 2 * pool.size()) cut.group /= 2;
+
+  // Per sequence: its first task and its first partial, (query row, split) → [latent + 2 floats].
+  const int64_t partial = latent + 16;  // output, maximum, sum; keeps vectors aligned
+  int64_t* starts = reinterpret_cast<int64_t*>(
+      scratch(Scratch::kSharedInput, static_cast<size_t>(4 * (sequences + 1))));
+  int64_t tasks = 0, partials = 0, merges = 0;
+  for (int64_t s = 0; s < sequences; ++s) {
+    starts[2 * s] = tasks;
+    starts[2 * s + 1] = partials;
+    const int64_t splits = cut.splits(views[s]);
+    tasks += splits * cut.groups(views[s], heads);
+    if (splits > 1) {
+      partials += splits * views[s].tokens * heads;
+      ++merges;
+    }
+  }
+  starts[2 * sequences] = tasks;
+  float* store = scratch(Scratch::kSharedInner, static_cast<size_t>(partials * partial));
+  const auto write = [&](int64_t index, const float* from, float factor, float top, float sum) {
+    for (int64_t i = 0; i < latent; i += V::kLanes)
+      V::store(args.out + index * latent + i, V::mul(V::load(from + i), V::set(factor)));
+    if (args.lse) args.lse[index] = top + __builtin_logf(sum);
+  };
+
+  pool.parallel_for(tasks, [&](int64_t task, int) {
+    int64_t low = 0, high = sequences;  // the last sequence whose first task is not behind `task`
+    while (high - low > 1) {
+      const int64_t middle = (low + high) / 2;
+      (starts[2 * middle] <= task ? low : high) = middle;
+    }
+    const SequenceView& sequence = views[low];
+    const int64_t groups = cut.groups(sequence, heads), splits = cut.splits(sequence);
+    const int64_t split = (task - starts[2 * low]) / groups;
+    const int64_t group = (task - starts[2 * low]) % groups;
+    const int64_t first = group * cut.group;
+    const int64_t all = sequence.tokens * heads;
+    const int64_t count = all - first < cut.group ? all - first : cut.group;
+
+    float* space = scratch(
+        Scratch::kTaskA,
+        static_cast<size_t>(kDecodeBlock * width + kDecodeGroup * (kDecodeBlock + latent + 3)));
+    DecodeTask<V> work{desc,    args,    sequence, first,   count,  space,
+                       nullptr, nullptr, nullptr,  nullptr, nullptr};
+    work.scores = space + kDecodeBlock * width;
+    work.out = work.scores + kDecodeGroup * kDecodeBlock;
+    work.top = work.out + kDecodeGroup * latent;
+    work.sum = work.top + kDecodeGroup;
+    work.shrink = work.sum + kDecodeGroup;
+    work.run(split * kDecodeSplit, (split + 1) * kDecodeSplit);
+
+    for (int64_t row = 0; row < count; ++row) {
+      if (splits == 1) {
+        write(sequence.first_row * heads + first + row, work.out + row * latent,
+              1.0f / work.sum[row], work.top[row], work.sum[row]);
+      } else {
+        float* to = store + (starts[2 * low + 1] + (first + row) * splits + split) * partial;
+        std::memcpy(to, work.out + row * latent, static_cast<size_t>(latent) * sizeof(float));
+        to[latent] = work.top[row];
+        to[latent + 1] = work.sum[row];
+      }
+    }
+  });
+  if (merges == 0) return;
+
+  // A merge task is one (sequence, query row); sequences without partials have none to do.
+  for (int64_t s = 0; s < sequences; ++s) {
+    const SequenceView& sequence = views[s];
+    const int64_t splits = cut.splits(sequence);
+    if (splits <= 1) continue;
+    pool.parallel_for(sequence.tokens * heads, [&](int64_t row, int) {
+      float* parts = store + (starts[2 * s + 1] + row * splits) * partial;
+      float top = parts[latent];
+      for (int64_t i = 1; i < splits; ++i) {
+        const float other = parts[i * partial + latent];
+        top = other > top ? other : top;
+      }
+      float sum = 0;
+      for (int64_t i = 0; i < splits; ++i) {
+        float* part = parts + i * partial;
+        // A split that the row does not see: (0, -inf). It can only follow those that it sees.
+        if (part[latent + 1] == 0) break;
+        alignas(64) float factor[V::kLanes];
+        V::store(factor, V::exp(V::set(part[latent] - top)));
+        sum += factor[0] * part[latent + 1];
+        for (int64_t d = 0; d < latent; d += V::kLanes) {
+          const auto scaled = V::mul(V::load(part + d), V::set(factor[0]));
+          V::store(parts + d, i == 0 ? scaled : V::add(V::load(parts + d), scaled));
+        }
+      }
+      write(sequence.first_row * heads + row, parts, 1.0f / sum, top, sum);
+    });
+  }
+}
+
+}  // namespace headroom::kernels
