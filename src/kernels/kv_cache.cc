@@ -2,6 +2,7 @@
 #include "kernels/kv_cache.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -9,6 +10,20 @@
 #include "tensor/dtype.h"
 
 namespace headroom::kernels {
+namespace {
+
+/// Every E4M3 code as float.
+const std::array<float, 256>& e4m3_table() {
+  static const std::array<float, 256> table = [] {
+    std::array<float, 256> values{};
+    for (size_t code = 0; code < 256; ++code)
+      values[code] = tensor::e4m3_to_float(static_cast<uint8_t>(code));
+    return values;
+  }();
+  return table;
+}
+
+}  // namespace
 
 std::string_view kv_type_name(KvType type) {
   switch (type) {
@@ -83,13 +98,14 @@ void kv_decode_row(KvType type, int latent, int rope, const std::byte* row, floa
     return;
   }
   if (type == KvType::kFp8) {
+    const std::array<float, 256>& table = e4m3_table();
     const std::byte* scales = row + latent;
     for (int group = 0; group < latent; group += kFp8Group) {
       float scale;
       std::memcpy(&scale, scales, sizeof scale);
       scales += sizeof scale;
       for (int i = 0; i < kFp8Group; ++i)
-        values[group + i] = tensor::e4m3_to_float(static_cast<uint8_t>(row[group + i])) * scale;
+        values[group + i] = table[static_cast<size_t>(row[group + i])] * scale;
     }
     row = scales;
     values += latent;

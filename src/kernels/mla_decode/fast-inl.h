@@ -38,13 +38,22 @@ struct DecodeTask {
     return int64_t{sequence.length} - sequence.tokens + (first + row) / desc.heads + 1;
   }
 
+  /// Asks for rows [begin, end) of the cache; hardware prefetchers stop at the ends of pages.
+  void prefetch(int64_t begin, int64_t end) const {
+    for (int64_t r = begin; r < end; ++r) {
+      const std::byte* row = args.cache.row(sequence.pages, r);
+      for (int64_t i = 0; i < args.cache.row_bytes; i += 64) __builtin_prefetch(row + i, 0, 2);
+    }
+  }
+
   /// scores[row, 0 … n) of kRows query rows; n is a multiple of 4.
   template <int kRows>
-  void score(int64_t row, int64_t n) {
+  void score(int64_t row, int64_t n, int64_t next, int64_t end) {
     using F = typename V::F;
     const int64_t stride = width();
     const float* queries = q(row);
     for (int64_t r = 0; r < n; r += 4) {
+      if (row == 0) prefetch(next + r, next + r + 4 < end ? next + r + 4 : end);
       const float* keys = rows + r * stride;
       F dot[kRows][4];
       for (int i = 0; i < kRows; ++i)
@@ -153,7 +162,8 @@ struct DecodeTask {
         load_row<V>(args.cache, args.cache.row(sequence.pages, begin + r), rows + r * width());
       for (int64_t i = n * width(); i < padded * width(); i += V::kLanes)
         V::store(rows + i, V::zero());
-      in_tiles([&]<int kRows>(int64_t row) { score<kRows>(row, padded); });
+      in_tiles(
+          [&]<int kRows>(int64_t row) { score<kRows>(row, padded, begin + kDecodeBlock, end); });
       for (int64_t row = 0; row < count; ++row) {
         const int64_t seen = visible(row) - begin;
         soften(row, seen < n ? seen : n);
