@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "kernels/mla_decode/kernels.h"
 #include "kernels/scratch.h"
 #include "kernels/simd/row-inl.h"
+#include "kernels/simd/softmax-inl.h"
 
 namespace headroom::kernels {
 
@@ -26,9 +26,9 @@ struct DecodeTask {
   const MlaDecodeArgs& args;
   const SequenceView& sequence;
   int64_t first, count;  // query rows of the sequence, in the order (token, head)
-  float *rows, *scores, *out, *top, *sum, *shrink;
+  float *rows, *scores, *out;
+  SoftmaxState* state;
 
-  static constexpr float kEmpty = -std::numeric_limits<float>::infinity();
   int64_t width() const { return desc.latent + desc.rope; }
   const float* q(int64_t row) const {
     return args.q + (int64_t{sequence.first_row} * desc.heads + first + row) * width();
@@ -73,39 +73,6 @@ struct DecodeTask {
     }
   }
 
-  /// Scores → probabilities against the running maximum; keeps sum and the factor of older output.
-  void soften(int64_t row, int64_t seen) {
-    using F = typename V::F;
-    float* s = scores + row * kDecodeBlock;
-    shrink[row] = 1;
-    if (seen <= 0) {
-      for (int64_t r = 0; r < kDecodeBlock; r += V::kLanes) V::store(s + r, V::zero());
-      return;
-    }
-    for (int64_t r = seen; r < kDecodeBlock; ++r) s[r] = kEmpty;
-    F highest = V::set(kEmpty);
-    for (int64_t r = 0; r < kDecodeBlock; r += V::kLanes) {
-      const F scaled = V::mul(V::load(s + r), V::set(args.scale));
-      V::store(s + r, scaled);
-      highest = V::max(highest, scaled);
-    }
-    const float block_top = V::reduce_max(highest);
-    const float new_top = block_top > top[row] ? block_top : top[row];
-    F total = V::zero();
-    for (int64_t r = 0; r < kDecodeBlock; r += V::kLanes) {
-      const F p = V::exp(V::sub(V::load(s + r), V::set(new_top)));
-      V::store(s + r, p);
-      total = V::add(total, p);
-    }
-    if (top[row] != kEmpty) {
-      alignas(64) float factor[V::kLanes];
-      V::store(factor, V::exp(V::set(top[row] - new_top)));
-      shrink[row] = factor[0];
-    }
-    sum[row] = sum[row] * shrink[row] + V::reduce(total);
-    top[row] = new_top;
-  }
-
   /// out[row] = out[row] · shrink + Σ p · latent, for kRows query rows and n cache rows.
   template <int kRows>
   void accumulate(int64_t row, int64_t n) {
@@ -117,7 +84,7 @@ struct DecodeTask {
       for (int i = 0; i < kRows; ++i)
         for (int j = 0; j < kVectors; ++j)
           sums[i][j] = V::mul(V::load(out + (row + i) * desc.latent + d + j * V::kLanes),
-                              V::set(shrink[row + i]));
+                              V::set(state[row + i].shrink));
       const float* values = rows + d;
       for (int64_t r = 0; r < n; ++r, values += stride) {
         F value[kVectors];
@@ -149,10 +116,7 @@ struct DecodeTask {
   /// Rows [begin, end) of the cache.
   void run(int64_t begin, int64_t end) {
     for (int64_t i = 0; i < count * desc.latent; i += V::kLanes) V::store(out + i, V::zero());
-    for (int64_t i = 0; i < count; ++i) {
-      top[i] = kEmpty;
-      sum[i] = 0;
-    }
+    for (int64_t i = 0; i < count; ++i) state[i] = kEmptySoftmax;
     const int64_t last = visible(count - 1);
     end = end < last ? end : last;
     for (; begin < end; begin += kDecodeBlock) {
@@ -166,7 +130,8 @@ struct DecodeTask {
           [&]<int kRows>(int64_t row) { score<kRows>(row, padded, begin + kDecodeBlock, end); });
       for (int64_t row = 0; row < count; ++row) {
         const int64_t seen = visible(row) - begin;
-        soften(row, seen < n ? seen : n);
+        soften<V, kDecodeBlock>(scores + row * kDecodeBlock, seen < n ? seen : n, args.scale,
+                                state[row]);
       }
       in_tiles([&]<int kRows>(int64_t row) { accumulate<kRows>(row, n); });
     }
@@ -238,27 +203,25 @@ void mla_decode_fast(const MlaDecodeDesc& desc, const MlaDecodeArgs& args, base:
     const int64_t all = sequence.tokens * heads;
     const int64_t count = all - first < cut.group ? all - first : cut.group;
 
-    float* space = scratch(
-        Scratch::kTaskA,
-        static_cast<size_t>(kDecodeBlock * width + kDecodeGroup * (kDecodeBlock + latent + 3)));
-    DecodeTask<V> work{desc,    args,    sequence, first,   count,  space,
-                       nullptr, nullptr, nullptr,  nullptr, nullptr};
-    work.scores = space + kDecodeBlock * width;
-    work.out = work.scores + kDecodeGroup * kDecodeBlock;
-    work.top = work.out + kDecodeGroup * latent;
-    work.sum = work.top + kDecodeGroup;
-    work.shrink = work.sum + kDecodeGroup;
+    constexpr int64_t kState = sizeof(SoftmaxState) / sizeof(float);
+    float* space = scratch(Scratch::kTaskA,
+                           static_cast<size_t>(kDecodeBlock * width +
+                                               kDecodeGroup * (kDecodeBlock + latent + kState)));
+    float* scores = space + kDecodeBlock * width;
+    float* out = scores + kDecodeGroup * kDecodeBlock;
+    auto* state = reinterpret_cast<SoftmaxState*>(out + kDecodeGroup * latent);
+    DecodeTask<V> work{desc, args, sequence, first, count, space, scores, out, state};
     work.run(split * kDecodeSplit, (split + 1) * kDecodeSplit);
 
     for (int64_t row = 0; row < count; ++row) {
       if (splits == 1) {
-        write(sequence.first_row * heads + first + row, work.out + row * latent,
-              1.0f / work.sum[row], work.top[row], work.sum[row]);
+        write(sequence.first_row * heads + first + row, out + row * latent, 1.0f / state[row].sum,
+              state[row].top, state[row].sum);
       } else {
         float* to = store + (starts[2 * low + 1] + (first + row) * splits + split) * partial;
-        std::memcpy(to, work.out + row * latent, static_cast<size_t>(latent) * sizeof(float));
-        to[latent] = work.top[row];
-        to[latent + 1] = work.sum[row];
+        std::memcpy(to, out + row * latent, static_cast<size_t>(latent) * sizeof(float));
+        to[latent] = state[row].top;
+        to[latent + 1] = state[row].sum;
       }
     }
   });
@@ -281,11 +244,10 @@ void mla_decode_fast(const MlaDecodeDesc& desc, const MlaDecodeArgs& args, base:
         float* part = parts + i * partial;
         // A split that the row does not see: (0, -inf). It can only follow those that it sees.
         if (part[latent + 1] == 0) break;
-        alignas(64) float factor[V::kLanes];
-        V::store(factor, V::exp(V::set(part[latent] - top)));
-        sum += factor[0] * part[latent + 1];
+        const float factor = V::first_lane(V::exp(V::set(part[latent] - top)));
+        sum += factor * part[latent + 1];
         for (int64_t d = 0; d < latent; d += V::kLanes) {
-          const auto scaled = V::mul(V::load(part + d), V::set(factor[0]));
+          const auto scaled = V::mul(V::load(part + d), V::set(factor));
           V::store(parts + d, i == 0 ? scaled : V::add(V::load(parts + d), scaled));
         }
       }

@@ -5,7 +5,10 @@
 
 namespace headroom::kernels {
 
-std::optional<Reason> mla_prefill_reference_refuses(const MlaPrefillDesc& desc);
+void mla_prefill_avx512(const MlaPrefillDesc& desc, const MlaPrefillArgs& args,
+                        base::ThreadPool& pool);
+void mla_prefill_avx2(const MlaPrefillDesc& desc, const MlaPrefillArgs& args,
+                      base::ThreadPool& pool);
 void mla_prefill_reference(const MlaPrefillDesc& desc, const MlaPrefillArgs& args,
                            base::ThreadPool& pool);
 

@@ -61,11 +61,6 @@ void attend(const MlaPrefillDesc& desc, float scale, const float* q, const float
 
 }  // namespace
 
-std::optional<Reason> mla_prefill_reference_refuses(const MlaPrefillDesc& desc) {
-  if (desc.kv == KvType::kFp8 && desc.latent % kFp8Group != 0) return Reason::kLatentWidth;
-  return std::nullopt;
-}
-
 void mla_prefill_reference(const MlaPrefillDesc& desc, const MlaPrefillArgs& args,
                            base::ThreadPool& pool) {
   const int64_t key_width = desc.nope + desc.rope;

@@ -88,6 +88,7 @@ struct Avx2 {
     const F abcd = add(_mm256_shuffle_ps(ab, cd, 0x44), _mm256_shuffle_ps(ab, cd, 0xEE));
     return _mm_add_ps(_mm256_castps256_ps128(abcd), _mm256_extractf128_ps(abcd, 1));
   }
+  HEADROOM_SIMD float first_lane(F a) { return _mm256_cvtss_f32(a); }
   HEADROOM_SIMD float reduce(F a) { return _mm_cvtss_f32(reduce4(a, a, a, a)); }
   HEADROOM_SIMD float reduce_max(F a) {
     __m128 v = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));

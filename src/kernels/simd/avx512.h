@@ -88,6 +88,7 @@ struct Avx512 {
         _mm256_add_ps(_mm512_castps512_ps256(abcd), _mm512_extractf32x8_ps(abcd, 1));
     return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
   }
+  HEADROOM_SIMD float first_lane(F a) { return _mm512_cvtss_f32(a); }
   HEADROOM_SIMD float reduce(F a) { return _mm_cvtss_f32(reduce4(a, a, a, a)); }
   HEADROOM_SIMD float reduce_max(F a) { return _mm512_reduce_max_ps(a); }
 
