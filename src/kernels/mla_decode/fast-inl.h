@@ -169,7 +169,7 @@ void mla_decode_fast(const MlaDecodeDesc& desc, const MlaDecodeArgs& args, base:
   // Per sequence: its first task and its first partial, (query row, split) → [latent + 2 floats].
   const int64_t partial = latent + 16;  // output, maximum, sum; keeps vectors aligned
   int64_t* starts = reinterpret_cast<int64_t*>(
-      scratch(Scratch::kSharedInput, static_cast<size_t>(4 * (sequences + 1))));
+      scratch(Scratch::kSharedIndex, static_cast<size_t>(4 * (sequences + 1))));
   int64_t tasks = 0, partials = 0, merges = 0;
   for (int64_t s = 0; s < sequences; ++s) {
     starts[2 * s] = tasks;

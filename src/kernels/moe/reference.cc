@@ -20,7 +20,6 @@ void run(const MoeDesc& desc, const MoeArgs& args, base::ThreadPool& pool) {
   const auto expert_of = [&](int64_t pair) -> const ExpertWeights* {
     const int32_t id = args.ids ? args.ids[pair] : 0;
     if (id < 0) return nullptr;
-    HEADROOM_CHECK(id < desc.experts, "expert {} of {}", id, desc.experts);
     return &args.experts[static_cast<size_t>(id)];
   };
   std::vector<float> inner(static_cast<size_t>(pairs * inter));  // [tokens, top_k, inter]
@@ -63,13 +62,15 @@ void run(const MoeDesc& desc, const MoeArgs& args, base::ThreadPool& pool) {
 
 }  // namespace
 
-std::optional<Reason> moe_reference_refuses(const MoeDesc& desc) {
-  if (desc.weight != tensor::DType::kBF16 && desc.weight != tensor::DType::kF32)
-    return Reason::kWeightType;
-  return std::nullopt;
+void moe_check_ids(const MoeDesc& desc, const MoeArgs& args) {
+  HEADROOM_CHECK(static_cast<int64_t>(args.experts.size()) == desc.experts, "{} of {} experts",
+                 args.experts.size(), desc.experts);
+  for (int64_t i = 0; args.ids && i < args.tokens * desc.top_k; ++i)
+    HEADROOM_CHECK(args.ids[i] < desc.experts, "expert {} of {}", args.ids[i], desc.experts);
 }
 
 void moe_reference(const MoeDesc& desc, const MoeArgs& args, base::ThreadPool& pool) {
+  moe_check_ids(desc, args);
   if (desc.weight == tensor::DType::kF32) return run<float>(desc, args, pool);
   run<tensor::bf16>(desc, args, pool);
 }
