@@ -15,7 +15,10 @@ using CommandResult = base::Result<int>;
 using AddCommand = void (*)(CLI::App& app, std::function<CommandResult()>& run);
 
 #define HEADROOM_COMMANDS(X) \
-  X(limit)
+  X(generate) \
+  X(inspect) \
+  X(limit) \
+  X(plan)
 
 #define HEADROOM_DECLARE(name) void add_##name(CLI::App& app, std::function<CommandResult()>& run);
 HEADROOM_COMMANDS(HEADROOM_DECLARE)
