@@ -1,0 +1,47 @@
+// StampClock: the kernel's receive time stamps on the monotonic clock, and a count of which were
+// usable.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+
+#include "base/histogram.h"
+
+namespace headroom::http {
+
+/// The kernel stamps a packet on CLOCK_REALTIME when it arrives, before any process is woken: what
+/// the user-space scheduler or a busy loop does later no longer moves the figure. The offset to
+/// CLOCK_MONOTONIC is measured once and again every second, so steps and slews of the wall clock
+/// cost one doubtful stamp at most.
+class StampClock {
+ public:
+  /// Asks for software receive stamps; false when the kernel will not.
+  static bool enable(int fd);
+
+  /// The stamp in the control data of a recvmsg on the monotonic clock. `now` is the caller's clock
+  /// right after the call, `floor` a time that the data cannot precede; a stamp that is missing or
+  /// outside of [floor, now] is replaced by `now` and counted.
+  int64_t arrival_ns(const msghdr& message, int64_t floor, int64_t now);
+
+  /// Reads whose time came from the kernel, and those that fell back to the user's clock.
+  uint64_t kernel_reads() const { return kernel_reads_; }
+  uint64_t user_reads() const { return user_reads_; }
+  /// From the kernel's stamp to our read, nanoseconds: the client's own slowness.
+  const base::Histogram& read_lag() const { return read_lag_; }
+  void reset_counts();
+
+ private:
+  void measure_offset(int64_t now);
+
+  int64_t offset_ns_ = 0;  // realtime - monotonic
+  int64_t measured_ns_ = 0;
+  uint64_t kernel_reads_ = 0;
+  uint64_t user_reads_ = 0;
+  base::Histogram read_lag_;
+};
+
+/// Bytes of control data that a recvmsg must offer for the stamp.
+inline constexpr size_t kStampControlBytes = 128;
+
+}  // namespace headroom::http
