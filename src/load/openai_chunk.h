@@ -1,0 +1,39 @@
+// OpenAI stream chunks: the few facts that measuring needs out of one chunk's JSON.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace headroom::load {
+
+struct Chunk {
+  bool content = false;  // text, reasoning, a tool call or a token: what starts TTFT
+  bool choice = false;   // it has a choice at all; a usage chunk at the end has none
+  bool finished = false;            // a finish_reason
+  std::optional<int64_t> token_ids;  // tokens it names (vLLM's token_ids), if it does
+  std::optional<int64_t> prompt_tokens, output_tokens;  // usage so far or final
+  std::optional<std::string> error;                     // an error object instead of a chunk
+};
+
+/// Reads completions and chat chunks. Keeps its buffers; one thread at a time.
+class ChunkReader {
+ public:
+  ChunkReader();
+  ~ChunkReader();
+  ChunkReader(const ChunkReader&) = delete;
+  ChunkReader& operator=(const ChunkReader&) = delete;
+
+  /// Errors (kDataLoss): not a JSON object.
+  base::Result<Chunk> read(std::string_view json);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace headroom::load

@@ -1,0 +1,70 @@
+// Runner: drives one operating point against a server and collects what happened.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "http/url.h"
+#include "load/recorder.h"
+#include "load/workload.h"
+
+namespace headroom::load {
+
+struct PointOptions {
+  http::Url url;
+  std::vector<std::string> headers;  // "Name: value", sent with every request
+  int64_t concurrency = 1;
+  /// The point ends after that many measured requests, or releases none after `duration_ns`.
+  std::optional<int64_t> requests;
+  std::optional<int64_t> duration_ns;
+  /// Requests that come first and are not measured; their slots are handed over without draining.
+  int64_t warmup = 0;
+  /// A stream fails after so long without content.
+  int64_t timeout_ns = 300'000'000'000;
+  /// Index of the first prompt: points of one run do not share prompts.
+  uint64_t first_index = 0;
+  bool kernel_stamps = true;
+};
+
+/// The state of a running point, for progress and for tests.
+struct PointProgress {
+  int64_t released = 0, ended = 0, failed = 0, in_flight = 0;
+  int64_t tokens = 0;  // chunks with content so far
+};
+
+struct PointControl {
+  const std::atomic<bool>* stop = nullptr;  // set: give up at once
+  std::function<void(const PointProgress&)> progress;
+};
+
+/// How the client itself fared.
+struct ClientState {
+  double cpu_cores = 0;  // of the loop's thread
+  uint64_t kernel_reads = 0, user_reads = 0;
+  base::Histogram read_lag;      // kernel stamp to our read, ns
+  base::Histogram connect_time;  // ns
+};
+
+struct PointRun {
+  int64_t concurrency = 0;
+  int64_t warmup = 0;
+  int64_t unix_start_ns = 0;
+  int64_t most_in_flight = 0;
+  std::string arrivals;
+  uint64_t next_index = 0;  // the first prompt that was not used
+  Recorder recorder;
+  ClientState client;
+  std::map<std::string, std::string> first_failures;  // by kind, what the first one said
+};
+
+/// Runs a closed-loop point to its end. Errors name the address: kUnavailable when the server
+/// refuses, goes away or answers nothing but failures; kCancelled when `control.stop` was set.
+base::Result<PointRun> run_point(const PointOptions& options, const Workload& workload,
+                                 const PointControl& control = {});
+
+}  // namespace headroom::load

@@ -1,0 +1,117 @@
+// Reading one streamed response.
+#include "load/stream_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace headroom::load {
+
+namespace {
+
+constexpr size_t kBodyKept = 4096;
+
+std::string one_line(std::string_view text, size_t limit = 200) {
+  std::string result(text.substr(0, limit));
+  std::replace_if(
+      result.begin(), result.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return result;
+}
+
+}  // namespace
+
+void StreamReader::begin(const RequestRecord& start) {
+  record = start;
+  why.clear();
+  sse_.reset();
+  marks_.clear();
+  body_start_.clear();
+  done_marker_ = finish_reason_ = any_event_ = content_now_ = false;
+}
+
+void StreamReader::fail(Failure how, std::string text) {
+  if (record.failure != Failure::kNone) return;  // the first cause counts
+  record.failure = how;
+  why = one_line(text);
+}
+
+void StreamReader::on_head(const http::ResponseHead& head, int64_t at) {
+  record.http_status = head.status;
+  record.first_byte = at;
+}
+
+void StreamReader::take_event(const http::SseEvent& event, int64_t at, ChunkReader& reader) {
+  any_event_ = true;
+  if (done_marker_) return;
+  if (event.data == "[DONE]") {
+    done_marker_ = true;
+    return;
+  }
+  const auto chunk = reader.read(event.data);
+  if (event.name == "error" && (!chunk || !chunk->error))
+    return fail(Failure::kStreamError, std::string(event.data));
+  if (!chunk) return fail(Failure::kBadStream, chunk.error().message);
+  if (chunk->error) return fail(Failure::kStreamError, *chunk->error);
+  bool content = chunk->content;
+  int64_t tokens = chunk->token_ids.value_or(0);
+  if (chunk->output_tokens) {
+    // A running usage tells the tokens of each chunk; the final one comes in a chunk of its own or
+    // with the last token.
+    const int64_t fresh = *chunk->output_tokens - record.output_tokens.value_or(0);
+    const bool running = record.output_tokens.has_value() || marks_.empty();
+    if (running && fresh > 0 && chunk->choice && !chunk->finished) content = true;
+    if (content && running && fresh > 0) tokens = fresh;
+    record.output_tokens = chunk->output_tokens;
+  }
+  if (chunk->prompt_tokens) record.prompt_tokens = chunk->prompt_tokens;
+  if (chunk->finished) finish_reason_ = true;
+  if (!content) return;
+  content_now_ = true;
+  if (!record.first_token) record.first_token = at;
+  if (!marks_.empty() && marks_.back().at == at) ++record.coalesced;
+  record.last_token = at;
+  ++record.chunks;
+  record.chunk_tokens += std::max<int64_t>(tokens, 1);
+  marks_.push_back({at, static_cast<int32_t>(tokens)});
+}
+
+bool StreamReader::on_body(std::string_view bytes, int64_t at, ChunkReader& reader) {
+  if (!any_event_ && body_start_.size() < kBodyKept)
+    body_start_ += bytes.substr(0, kBodyKept - body_start_.size());
+  if (record.http_status != 200) return false;
+  content_now_ = false;
+  const auto fed = sse_.feed(
+      bytes, [&](const http::SseEvent& event) { take_event(event, at, reader); });
+  if (!fed) fail(Failure::kBadStream, fed.error().message);
+  return content_now_;
+}
+
+/// A status that is not 200, or a 200 that is no event stream: what did the server say?
+void StreamReader::judge_body(ChunkReader& reader) {
+  const auto chunk = reader.read(body_start_);
+  const bool error = chunk && chunk->error;
+  const std::string text = error ? *chunk->error : body_start_;
+  if (record.http_status != 200)
+    return fail(Failure::kHttp, fmt::format("HTTP {}: {}", record.http_status, text));
+  if (error) return fail(Failure::kStreamError, text);
+  if (body_start_.empty()) return fail(Failure::kEmpty, "the response has no body");
+  fail(Failure::kBadStream, "the response is no event stream: " + text);
+}
+
+void StreamReader::on_end(Failure how, const std::string& text, int64_t at) {
+  record.done = at;
+  // Once [DONE] or an error came, a close that is late or rough changes nothing.
+  if (how != Failure::kNone && !finished()) return fail(how, text);
+  if (record.failure != Failure::kNone) return;
+  if (record.http_status != 200 || !any_event_) {
+    ChunkReader reader;
+    return judge_body(reader);
+  }
+  if (!record.first_token) return fail(Failure::kEmpty, "the stream ended without any content");
+  if (!done_marker_ && !finish_reason_)
+    fail(Failure::kTruncated,
+         fmt::format("the stream ended after {} chunks with neither finish_reason nor [DONE]",
+                     record.chunks));
+}
+
+}  // namespace headroom::load
