@@ -12,9 +12,9 @@
 namespace headroom::load {
 
 struct Chunk {
-  bool content = false;  // text, reasoning, a tool call or a token: what starts TTFT
-  bool choice = false;   // it has a choice at all; a usage chunk at the end has none
-  bool finished = false;            // a finish_reason
+  bool content = false;              // text, reasoning, a tool call or a token: what starts TTFT
+  bool choice = false;               // it has a choice at all; a usage chunk at the end has none
+  bool finished = false;             // a finish_reason
   std::optional<int64_t> token_ids;  // tokens it names (vLLM's token_ids), if it does
   std::optional<int64_t> prompt_tokens, output_tokens;  // usage so far or final
   std::optional<std::string> error;                     // an error object instead of a chunk

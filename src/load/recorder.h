@@ -13,8 +13,8 @@ namespace headroom::load {
 class Recorder {
  public:
   void begin(int64_t origin);
-  /// Takes in a request that has ended. A failed one keeps its record and counts in no distribution;
-  /// the tokens it did bring count as load, in the timeline only.
+  /// Takes in a request that has ended. A failed one keeps its record and counts in no
+  /// distribution; the tokens it did bring count as load, in the timeline only.
   void add(const RequestRecord& record, const std::vector<ChunkMark>& marks);
 
   const std::vector<RequestRecord>& records() const { return records_; }
@@ -22,7 +22,7 @@ class Recorder {
   /// Gaps between the chunks of successful requests, warm-up left out.
   const SlicedHistogram& gaps() const { return gaps_; }
 
-  int64_t measured() const { return measured_; }  // ended, warm-up left out
+  int64_t measured() const { return measured_; }    // ended, warm-up left out
   int64_t succeeded() const { return succeeded_; }  // warm-up included
 
  private:

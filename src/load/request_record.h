@@ -33,8 +33,8 @@ struct RequestRecord {
   Failure failure = Failure::kNone;
   int http_status = 0;
 
-  int64_t intended = 0;  // when the arrival process wanted it sent
-  int64_t released = 0;  // when the client took it up
+  int64_t intended = 0;                // when the arrival process wanted it sent
+  int64_t released = 0;                // when the client took it up
   std::optional<int64_t> sent;         // last byte of the request handed to the kernel
   std::optional<int64_t> first_byte;   // of the response
   std::optional<int64_t> first_token;  // first chunk with content

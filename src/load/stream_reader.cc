@@ -13,8 +13,7 @@ constexpr size_t kBodyKept = 4096;
 
 std::string one_line(std::string_view text, size_t limit = 200) {
   std::string result(text.substr(0, limit));
-  std::replace_if(
-      result.begin(), result.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  std::replace_if(result.begin(), result.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return result;
 }
 
@@ -80,8 +79,8 @@ bool StreamReader::on_body(std::string_view bytes, int64_t at, ChunkReader& read
     body_start_ += bytes.substr(0, kBodyKept - body_start_.size());
   if (record.http_status != 200) return false;
   content_now_ = false;
-  const auto fed = sse_.feed(
-      bytes, [&](const http::SseEvent& event) { take_event(event, at, reader); });
+  const auto fed =
+      sse_.feed(bytes, [&](const http::SseEvent& event) { take_event(event, at, reader); });
   if (!fed) fail(Failure::kBadStream, fed.error().message);
   return content_now_;
 }

@@ -3,9 +3,9 @@
 
 #include <unistd.h>
 
+#include <simdjson.h>
 #include <array>
 #include <filesystem>
-#include <simdjson.h>
 
 #include "base/clock.h"
 #include "base/file.h"

@@ -26,8 +26,8 @@ struct WorkloadOptions {
   Endpoint endpoint = Endpoint::kCompletions;
   double temperature = 0;
   uint64_t seed = 0;
-  /// Goes into every prompt, so that no cache knows it from an earlier run. Empty: prompts depend on
-  /// the seed alone.
+  /// Goes into every prompt, so that no cache knows it from an earlier run. Empty: prompts depend
+  /// on the seed alone.
   std::string salt;
   int64_t token_low = 1000, token_high = 20000;  // random ids are taken from [low, high)
   double words_per_token = 0.75;                 // for "text"

@@ -1,0 +1,206 @@
+// Every course a stream can take, sent by the mock server: what the client makes of it.
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "load/mock/mock_server.h"
+#include "load/runner.h"
+
+namespace headroom::load {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+
+struct Outcome {
+  PointRun run;
+  std::vector<MockTruth> truths;
+};
+
+Outcome run_script(const std::string& text, WorkloadOptions workload = {},
+                   PointOptions point = {}) {
+  auto script = parse_mock_script(text);
+  EXPECT_TRUE(script) << script.error().message;
+  auto server = MockServer::start(*script);
+  EXPECT_TRUE(server);
+  workload.model = "mock";
+  workload.input_tokens = 7;
+  workload.output_tokens = 10;
+  const auto prompts = Workload::create(workload);
+  EXPECT_TRUE(prompts);
+  point.url = *http::parse_url((*server)->url());
+  if (!point.requests) point.requests = 3;  // below the number at which failures end the point
+  auto run = run_point(point, *prompts);
+  Outcome outcome;
+  if (run) outcome.run = std::move(*run);
+  outcome.truths = (*server)->truths();
+  return outcome;
+}
+
+/// A script whose ten tokens must all be measured, times near the truth.
+void expect_good(const std::string& text, WorkloadOptions workload = {}, int64_t chunks = 10) {
+  SCOPED_TRACE(text);
+  const Outcome outcome = run_script("ttft=20,interval=3," + text, workload);
+  const auto& records = outcome.run.recorder.records();
+  ASSERT_EQ(records.size(), 3u);
+  for (size_t i = 0; i < records.size(); ++i) {
+    const RequestRecord& r = records[i];
+    const MockTruth& truth = outcome.truths[i];
+    EXPECT_EQ(failure_name(r.failure, r.http_status), "none") << outcome.run.first_failures.size();
+    EXPECT_EQ(r.chunks, chunks);
+    EXPECT_EQ(truth.chunks, chunks);
+    EXPECT_EQ(truth.tokens, 10);
+    EXPECT_EQ(r.tokens(), 10);
+    ASSERT_TRUE(r.ttft() && r.e2e());
+    // Never before the truth, and less than a scheduling accident behind it.
+    EXPECT_GE(*r.first_token, truth.first_token - kMs / 10);
+    EXPECT_LE(*r.first_token, truth.first_token + 100 * kMs);
+    EXPECT_GE(*r.last_token, truth.last_token - kMs / 10);
+    EXPECT_LE(*r.last_token, truth.last_token + 100 * kMs);
+    EXPECT_GE(*r.ttft(), 20 * kMs - kMs / 10);
+  }
+}
+
+TEST(Stream, every_valid_form_is_read) {
+  expect_good("");
+  expect_good("lines=crlf");
+  expect_good("lines=cr");
+  expect_good("space=0");
+  expect_good("comments=1,event_lines=1");
+  expect_good("mark=1,multi_line=1");
+  expect_good("role=1");  // the empty chunk at 0 ms starts nothing
+  expect_good("framing=close");
+  expect_good("close_idle=1");
+  expect_good("usage=last");
+  expect_good("usage=running");
+  expect_good("usage=none");
+  expect_good("usage_delay=30");  // E2E ends at the last token, not at the usage chunk
+  expect_good("end=no_done");
+  expect_good("end=linger");
+  expect_good("tokens=4", {}, 3);
+}
+
+TEST(Stream, bytes_split_anywhere) {
+  for (const char* text :
+       {"split=1", "split=2,lines=crlf", "split=7,comments=1", "split=3,space=0"})
+    expect_good(std::string(text) + ",tokens=5", {}, 2);
+}
+
+TEST(Stream, chat_and_reasoning) {
+  WorkloadOptions chat;
+  chat.dataset = "text";
+  chat.endpoint = Endpoint::kChat;
+  expect_good("role=1,reasoning=1", chat);
+}
+
+/// A script none of whose requests may count as a success.
+void expect_failure(const std::string& text, const std::string& kind, PointOptions point = {},
+                    int64_t chunks = 0) {
+  SCOPED_TRACE(text);
+  // One good request comes first, so that the point is not given up: fail_every and status act on
+  // all, so those are tested below.
+  auto script = parse_mock_script("ttft=5,interval=1," + text);
+  ASSERT_TRUE(script);
+  auto server = MockServer::start(*script);
+  ASSERT_TRUE(server);
+  WorkloadOptions workload;
+  workload.model = "mock";
+  workload.output_tokens = 10;
+  const auto prompts = Workload::create(workload);
+  point.url = *http::parse_url((*server)->url());
+  point.requests = 1;
+  const auto run = run_point(point, *prompts);
+  ASSERT_FALSE(run) << "counted as a success";
+  EXPECT_NE(run.error().message.find("(" + kind + ")"), std::string::npos) << run.error().message;
+  EXPECT_NE(run.error().message.find(point.url.address()), std::string::npos);
+}
+
+TEST(Stream, failures_by_kind) {
+  expect_failure("end=error,end_after=5", "stream error");
+  expect_failure("end=error,end_after=0", "stream error");
+  expect_failure("end=nothing,end_after=5", "truncated");
+  expect_failure("end=nothing", "truncated");
+  expect_failure("end=close,end_after=5", "cut");
+  expect_failure("end=reset,end_after=5", "cut");
+  expect_failure("end=only_done", "empty");
+  expect_failure("plain_json=1", "stream error");
+  expect_failure("status=503", "http 503");
+  expect_failure("status=404", "http 404");
+  expect_failure("end=close,end_after=5,framing=close", "truncated");
+  PointOptions hasty;
+  hasty.timeout_ns = 150 * kMs;
+  expect_failure("end=silence,end_after=5", "timeout", hasty);
+}
+
+TEST(Stream, failures_count_apart_from_successes) {
+  PointOptions point;
+  point.requests = 12;
+  point.concurrency = 2;
+  const Outcome outcome = run_script("ttft=5,interval=1,fail_every=4", {}, point);
+  const auto& records = outcome.run.recorder.records();
+  ASSERT_EQ(records.size(), 12u);
+  EXPECT_EQ(outcome.run.recorder.succeeded(), 9);
+  EXPECT_EQ(std::count_if(records.begin(), records.end(),
+                          [](const RequestRecord& r) { return r.http_status == 503; }),
+            3);
+  EXPECT_EQ(outcome.run.recorder.gaps().all().count(), 9u * 9u);
+}
+
+TEST(Stream, counts_of_the_server_are_kept_beside_ours) {
+  const Outcome outcome = run_script("ttft=5,interval=1,prompt_off=1,output_off=3");
+  for (const RequestRecord& r : outcome.run.recorder.records()) {
+    EXPECT_EQ(r.prompt_intended, 7);
+    EXPECT_EQ(r.prompt_tokens, 8);
+    EXPECT_EQ(r.output_tokens, 13);
+    EXPECT_EQ(r.chunk_tokens, 10);
+  }
+}
+
+TEST(Stream, one_token_has_no_tpot) {
+  const Outcome outcome = run_script("ttft=5,max_tokens=1");
+  for (const RequestRecord& r : outcome.run.recorder.records()) {
+    EXPECT_TRUE(r.ok());
+    EXPECT_FALSE(r.tpot());
+  }
+}
+
+TEST(Stream, idle_connections_that_the_server_closed_cost_one_resend) {
+  PointOptions point;
+  point.requests = 6;
+  const Outcome outcome = run_script("ttft=2,interval=1,close_idle=1", {}, point);
+  EXPECT_EQ(outcome.run.recorder.succeeded(), 6);
+}
+
+TEST(Stream, mutated_streams_never_break_the_reader) {
+  const std::string text =
+      "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":null}]}\n\n"
+      "data: {\"choices\":[{\"text\":\"b\",\"finish_reason\":\"length\"}]}\n\n"
+      "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\n"
+      "data: [DONE]\n\n";
+  ChunkReader chunks;
+  const auto read = [&](std::initializer_list<std::string_view> pieces) {
+    StreamReader reader;
+    reader.begin({});
+    http::ResponseHead head;
+    head.status = 200;
+    reader.on_head(head, 1);
+    for (const std::string_view piece : pieces) reader.on_body(piece, 2, chunks);
+    reader.on_end(Failure::kNone, "", 3);
+    return reader.record;
+  };
+  EXPECT_TRUE(read({text}).ok());
+  EXPECT_EQ(read({text}).tokens(), 2);
+  base::Rng rng(3);
+  for (int i = 0; i < 5000; ++i) {
+    std::string bad = text;
+    for (uint64_t n = 1 + rng.below(3); n > 0; --n)
+      bad[rng.below(bad.size())] = static_cast<char>(rng.below(256));
+    bad.resize(rng.below(bad.size() + 1));
+    const std::string_view view = bad;
+    const size_t cut = rng.below(bad.size() + 1);
+    const auto whole = read({view}), parts = read({view.substr(0, cut), view.substr(cut)});
+    EXPECT_EQ(whole.failure, parts.failure) << bad;
+    EXPECT_EQ(whole.chunks, parts.chunks) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace headroom::load
