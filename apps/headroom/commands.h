@@ -18,7 +18,8 @@ using AddCommand = void (*)(CLI::App& app, std::function<CommandResult()>& run);
   X(generate) \
   X(inspect) \
   X(limit) \
-  X(plan)
+  X(plan) \
+  X(serve)
 
 #define HEADROOM_DECLARE(name) void add_##name(CLI::App& app, std::function<CommandResult()>& run);
 HEADROOM_COMMANDS(HEADROOM_DECLARE)

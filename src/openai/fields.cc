@@ -31,14 +31,13 @@ ApiResult<bj::object> parse_body(std::string_view body) {
   if (!error && eaten < body.size()) error = bj::error::extra_data;
   if (!error) parser.finish(error);
   if (error) {
-    return tl::unexpected(
-        ApiError{400, fmt::format("the request body is not valid JSON: {} near byte {} of {}",
-                                  error.message(), eaten, body.size())});
+    return tl::unexpected(ApiError{400, fmt::format("not valid JSON: {} near byte {} of {}",
+                                                    error.message(), eaten, body.size())});
   }
   bj::value value = parser.release();
   if (!value.is_object())
     return tl::unexpected(
-        ApiError{400, fmt::format("the request body must be a JSON object, not {}", shown(value))});
+        ApiError{400, fmt::format("the body must be a JSON object, not {}", shown(value))});
   return std::move(value.as_object());
 }
 
