@@ -78,6 +78,9 @@ void each_field(R& r, V&& visit) {
   visit("cpu_cores", r.cpu_cores);
   visit("lateness", r.lateness);
   visit("queueing", r.queueing);
+  visit("connect", r.connect);
+  visit("read_lag", r.read_lag);
+  visit("settings", r.settings);
 }
 
 template <typename V, typename R>
@@ -111,6 +114,7 @@ void each_field(R& r, V&& visit) {
   visit("whole", r.whole);
   visit("steady", r.steady);
   visit("client", r.client);
+  visit("doubts", r.doubts);
   visit("power", r.power);
   visit("eval", r.eval);
 }

@@ -73,6 +73,9 @@ struct ClientLoad {
   std::optional<double> cpu_cores;          // mean CPU use, 1 = one core busy
   std::optional<base::Histogram> lateness;  // ns from the time a request was due to its write
   std::optional<base::Histogram> queueing;  // ns a request waited in the client before its write
+  std::optional<base::Histogram> connect;   // ns to open a connection; no part of any request's time
+  std::optional<base::Histogram> read_lag;  // ns from the kernel's receive stamp to the client's read
+  std::map<std::string, std::string> settings;  // seed, salt, temperature, warm-up, clock, …
 };
 
 struct Power {
@@ -97,6 +100,7 @@ struct Measures {
   Window whole;                                                      // ramp-up and drain included
   std::optional<Window> steady;  // longest span at ≥ 95 % of the target concurrency
   ClientLoad client;
+  std::map<std::string, std::string> doubts;  // what speaks against the figures: code → one line
   std::optional<Power> power;
   std::optional<Eval> eval;
 };
