@@ -59,6 +59,7 @@ int64_t kv_row_bytes(KvType type, int latent, int rope) {
 }
 
 float fp8_scale(float amax) {
+  if (!std::isfinite(amax)) return 1;  // the codes saturate or are NaN
   // Both bounds keep the scale normal and above zero: an all-zero group has scale 2^-13.
   const float ratio = std::max(amax / 448.0f, 1e-4f);
   int exponent = 0;

@@ -5,14 +5,18 @@
 
 namespace headroom::kernels {
 
-std::optional<Reason> rms_norm_reference_refuses(const RmsNormDesc& desc);
-void rms_norm_reference(const RmsNormDesc& desc, const RmsNormArgs& args, base::ThreadPool& pool);
+void rms_norm_avx512(const RmsNormDesc& desc, const RmsNormArgs& args, base::ThreadPool& pool);
+void rope_query_avx512(const RopeQueryDesc& desc, const RopeQueryArgs& args,
+                       base::ThreadPool& pool);
+void kv_write_avx512(const KvWriteDesc& desc, const KvWriteArgs& args, base::ThreadPool& pool);
 
-std::optional<Reason> rope_query_reference_refuses(const RopeQueryDesc& desc);
+void rms_norm_avx2(const RmsNormDesc& desc, const RmsNormArgs& args, base::ThreadPool& pool);
+void rope_query_avx2(const RopeQueryDesc& desc, const RopeQueryArgs& args, base::ThreadPool& pool);
+void kv_write_avx2(const KvWriteDesc& desc, const KvWriteArgs& args, base::ThreadPool& pool);
+
+void rms_norm_reference(const RmsNormDesc& desc, const RmsNormArgs& args, base::ThreadPool& pool);
 void rope_query_reference(const RopeQueryDesc& desc, const RopeQueryArgs& args,
                           base::ThreadPool& pool);
-
-std::optional<Reason> kv_write_reference_refuses(const KvWriteDesc& desc);
 void kv_write_reference(const KvWriteDesc& desc, const KvWriteArgs& args, base::ThreadPool& pool);
 
 }  // namespace headroom::kernels

@@ -27,20 +27,11 @@ void rotate(float* x, const RopeTables& tables, int64_t position, int rope) {
 
 }  // namespace
 
-std::optional<Reason> rms_norm_reference_refuses(const RmsNormDesc&) {
-  return std::nullopt;
-}
-
 void rms_norm_reference(const RmsNormDesc& desc, const RmsNormArgs& args, base::ThreadPool& pool) {
   pool.parallel_for(args.rows, [&](int64_t row, int) {
     norm_row(args.x + row * args.x_stride, args.weight, args.y + row * args.y_stride, desc.width,
              args.eps);
   });
-}
-
-std::optional<Reason> rope_query_reference_refuses(const RopeQueryDesc& desc) {
-  if (desc.rope % 2 != 0) return Reason::kRopeWidth;
-  return std::nullopt;
 }
 
 void rope_query_reference(const RopeQueryDesc& desc, const RopeQueryArgs& args,
@@ -51,12 +42,6 @@ void rope_query_reference(const RopeQueryDesc& desc, const RopeQueryArgs& args,
       rotate(args.q + (row * desc.heads + head) * width + desc.nope, args.tables,
              args.positions[row], desc.rope);
   });
-}
-
-std::optional<Reason> kv_write_reference_refuses(const KvWriteDesc& desc) {
-  if (desc.rope % 2 != 0) return Reason::kRopeWidth;
-  if (desc.kv == KvType::kFp8 && desc.latent % kFp8Group != 0) return Reason::kLatentWidth;
-  return std::nullopt;
 }
 
 void kv_write_reference(const KvWriteDesc& desc, const KvWriteArgs& args, base::ThreadPool& pool) {

@@ -65,6 +65,67 @@ struct Avx2 {
     const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
   }
+  HEADROOM_SIMD F load_bf16_part(const tensor::bf16* p, int64_t n) {
+    if (n >= 8) return load_bf16(p);
+    alignas(16) tensor::bf16 padded[8] = {};
+    for (int64_t i = 0; i < n; ++i) padded[i] = p[i];
+    return load_bf16(padded);
+  }
+  /// The low 16 bits of each lane.
+  HEADROOM_SIMD __m128i narrow(__m256i v) {
+    const __m256i packed = _mm256_packus_epi32(v, v);
+    return _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08));
+  }
+  /// Rounds to nearest even as tensor::float_to_bf16 does, NaN included.
+  HEADROOM_SIMD void store_bf16(void* p, F v) {
+    const __m256i bits = _mm256_castps_si256(v);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i rounded =
+        _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF)));
+    const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    _mm_storeu_si128(static_cast<__m128i*>(p),
+                     narrow(_mm256_srli_epi32(_mm256_blendv_epi8(rounded, quiet, nan), 16)));
+  }
+  /// E4M3 codes as tensor::float_to_e4m3 gives them: see avx512.h.
+  HEADROOM_SIMD void store_e4m3(void* p, F v) {
+    const __m256i bits = _mm256_castps_si256(v);
+    const __m256i sign = _mm256_and_si256(_mm256_srli_epi32(bits, 24), _mm256_set1_epi32(0x80));
+    const F magnitude = _mm256_min_ps(abs(v), set(448.0f));
+    const __m256i u = _mm256_castps_si256(magnitude);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(u, 20), _mm256_set1_epi32(1));
+    const __m256i up = _mm256_add_epi32(u, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFFF)));
+    const __m256i normal = _mm256_sub_epi32(_mm256_srli_epi32(up, 20), _mm256_set1_epi32(120 << 3));
+    const __m256i tiny = _mm256_and_si256(_mm256_castps_si256(add(magnitude, set(16384.0f))),
+                                          _mm256_set1_epi32(0xF));
+    const __m256i small = _mm256_castps_si256(_mm256_cmp_ps(magnitude, set(0x1.0p-6f), _CMP_LT_OQ));
+    const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    __m256i code = _mm256_or_si256(sign, _mm256_blendv_epi8(normal, tiny, small));
+    code = _mm256_blendv_epi8(code, _mm256_set1_epi32(0x7F), nan);
+    const __m128i words = narrow(code);
+    _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packus_epi16(words, words));
+  }
+  HEADROOM_SIMD F abs(F a) { return _mm256_andnot_ps(set(-0.0f), a); }
+  /// kLanes/2 floats, each twice.
+  HEADROOM_SIMD F load_twice(const float* p) {
+    const __m256i index = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
+    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), index);
+  }
+  HEADROOM_SIMD F swap_pairs(F a) { return _mm256_permute_ps(a, 0xB1); }
+  /// a · b - c at even places, a · b + c at odd ones.
+  HEADROOM_SIMD F fma_sub_add(F a, F b, F c) { return _mm256_fmaddsub_ps(a, b, c); }
+  /// a where it is a number, else -inf.
+  HEADROOM_SIMD F nan_to_lowest(F a) {
+    return _mm256_blendv_ps(a, set(-__builtin_inff()), _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+  }
+  /// A bit for each lane.
+  HEADROOM_SIMD uint32_t equal(F a, F b) {
+    return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ)));
+  }
+  HEADROOM_SIMD uint32_t not_below(F a, F b) {
+    return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NLT_UQ)));
+  }
+
   /// 8 E4M3 codes times `scale256` = 256 · scale; see avx512.h.
   HEADROOM_SIMD F load_e4m3(const void* p, F scale256) {
     const __m128i wide = _mm_cvtepi8_epi16(_mm_loadl_epi64(static_cast<const __m128i*>(p)));

@@ -65,6 +65,56 @@ struct Avx512 {
     const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
   }
+  HEADROOM_SIMD F load_bf16_part(const tensor::bf16* p, int64_t n) {
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(first(n), p));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+  }
+  /// Rounds to nearest even as tensor::float_to_bf16 does, NaN included.
+  HEADROOM_SIMD void store_bf16(void* p, F v) {
+    const __m512i bits = _mm512_castps_si512(v);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7FFF)));
+    const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    rounded = _mm512_mask_or_epi32(rounded, nan, bits, _mm512_set1_epi32(0x400000));
+    _mm256_storeu_si256(static_cast<__m256i*>(p),
+                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
+  }
+  /// E4M3 codes as tensor::float_to_e4m3 gives them: nearest even, saturated, NaN → 0x7F.
+  HEADROOM_SIMD void store_e4m3(void* p, F v) {
+    const __m512i bits = _mm512_castps_si512(v);
+    const __m512i sign = _mm512_and_si512(_mm512_srli_epi32(bits, 24), _mm512_set1_epi32(0x80));
+    const F magnitude = _mm512_min_ps(_mm512_abs_ps(v), set(448.0f));
+    const __m512i u = _mm512_castps_si512(magnitude);
+    // Normal codes: round the float's mantissa to three bits, then move the exponent's bias.
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(u, 20), _mm512_set1_epi32(1));
+    const __m512i up = _mm512_add_epi32(u, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7FFFF)));
+    const __m512i normal = _mm512_sub_epi32(_mm512_srli_epi32(up, 20), _mm512_set1_epi32(120 << 3));
+    // Below 2^-6 codes are multiples of 2^-9, the ulp of 2^14.
+    const __m512i tiny = _mm512_and_si512(_mm512_castps_si512(add(magnitude, set(16384.0f))),
+                                          _mm512_set1_epi32(0xF));
+    const __mmask16 small = _mm512_cmp_ps_mask(magnitude, set(0x1.0p-6f), _CMP_LT_OQ);
+    __m512i code = _mm512_or_si512(sign, _mm512_mask_blend_epi32(small, normal, tiny));
+    const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    code = _mm512_mask_blend_epi32(nan, code, _mm512_set1_epi32(0x7F));
+    _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_cvtepi32_epi8(code));
+  }
+  HEADROOM_SIMD F abs(F a) { return _mm512_abs_ps(a); }
+  /// kLanes/2 floats, each twice.
+  HEADROOM_SIMD F load_twice(const float* p) {
+    const __m512i index = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    return _mm512_permutexvar_ps(index, _mm512_castps256_ps512(_mm256_loadu_ps(p)));
+  }
+  HEADROOM_SIMD F swap_pairs(F a) { return _mm512_permute_ps(a, 0xB1); }
+  /// a · b - c at even places, a · b + c at odd ones.
+  HEADROOM_SIMD F fma_sub_add(F a, F b, F c) { return _mm512_fmaddsub_ps(a, b, c); }
+  /// a where it is a number, else -inf.
+  HEADROOM_SIMD F nan_to_lowest(F a) {
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a, set(-__builtin_inff()));
+  }
+  /// A bit for each lane.
+  HEADROOM_SIMD uint32_t equal(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+  HEADROOM_SIMD uint32_t not_below(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ); }
+
   /// 16 E4M3 codes times `scale256` = 256 · scale: the code's bits are those of a half float that
   /// is 2^8 too small. NaN codes come out as ±480 · scale: see e4m3_has_nan.
   HEADROOM_SIMD F load_e4m3(const void* p, F scale256) {
