@@ -51,6 +51,18 @@ void print_json(const Options& options, const model::Config& config, const model
   fmt::print("{}\n", json.end_object().text());
 }
 
+/// "avx2, reference: could take it, ...; x: needs ...": kernels that share a reason together.
+std::string refusals(const kernels::OpChoice& row) {
+  std::string text;
+  for (size_t i = 0; i < row.refused.size(); ++i) {
+    const kernels::Refusal& refusal = row.refused[i];
+    text += fmt::format("{}{}", i > 0 ? ", " : "", refusal.kernel);
+    if (i + 1 < row.refused.size() && row.refused[i + 1].reason == refusal.reason) continue;
+    text += fmt::format(": {}", kernels::reason_text(refusal.reason));
+  }
+  return text;
+}
+
 void print_table(const Options& options, const model::Config& config,
                  const model::ModelPlan& plan) {
   fmt::print("{} ({}), tp {}, ep {}, cache rows {}, pages of {}\n", config.name, config.model_type,
@@ -62,10 +74,7 @@ void print_table(const Options& options, const model::Config& config,
   table.columns = {{"op", kLeft},    {"part", kLeft},  {"count", kRight}, {"chosen", kLeft},
                    {"rows", kRight}, {"shape", kLeft}, {"refused", kLeft}};
   for (const kernels::OpChoice& row : plan.rows) {
-    std::string refused;
-    for (const kernels::Refusal& refusal : row.refused)
-      refused += fmt::format("{}{}: {}", refused.empty() ? "" : "; ", refusal.kernel,
-                             kernels::reason_text(refusal.reason));
+    const std::string refused = refusals(row);
     std::string shape = row.descriptor;
     if (shape.starts_with(row.op + " ")) shape.erase(0, row.op.size() + 1);
     table.rows.push_back(

@@ -202,9 +202,11 @@ void Deepseek::feed_forward(int32_t layer) {
   if (trace_ != nullptr) {
     for (int64_t t = 0; t < tokens_; ++t) {
       const int32_t* ids = b.expert_ids.data() + t * config_.top_k;
-      RoutingRow row{layer, b.positions[static_cast<size_t>(t)], {ids, ids + config_.top_k}, 0};
+      RoutingRow row{.layer = layer, .position = b.positions[static_cast<size_t>(t)]};
+      row.experts.assign(ids, ids + config_.top_k);
       std::sort(row.experts.begin(), row.experts.end());
-      row.gap = routing_gap(plan_.router.desc, b.router_logits.data() + t * experts, bias);
+      row.choice = choice_values(plan_.router.desc, b.router_logits.data() + t * experts, bias);
+      row.gap = routing_gap(plan_.router.desc, row.choice);
       trace_->push_back(std::move(row));
     }
   }

@@ -53,6 +53,7 @@ class Planner {
     if (op.kernel == nullptr) return;
     op.desc.kernel_rows = rows_of(op.kernel->name, op.desc);
     choice.kernel_rows = op.desc.kernel_rows;
+    choice.descriptor = op.desc.text();  // now with the kernel's rows
   }
 
   const std::optional<base::Error>& bad_name() const { return bad_name_; }

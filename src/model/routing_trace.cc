@@ -18,8 +18,10 @@ double margin(std::vector<double> values, size_t k) {
   return values[k - 1] - values[k];
 }
 
-std::vector<double> choice_values(const kernels::RouterDesc& desc, const float* logits,
-                                  const float* bias) {
+}  // namespace
+
+std::vector<float> choice_values(const kernels::RouterDesc& desc, const float* logits,
+                                 const float* bias) {
   std::vector<double> values(logits, logits + desc.experts);
   if (desc.scoring == kernels::Scoring::kSigmoid) {
     for (double& v : values) v = 1 / (1 + std::exp(-v));
@@ -31,13 +33,11 @@ std::vector<double> choice_values(const kernels::RouterDesc& desc, const float* 
   }
   if (desc.bias && bias != nullptr)
     for (size_t i = 0; i < values.size(); ++i) values[i] += bias[i];
-  return values;
+  return {values.begin(), values.end()};
 }
 
-}  // namespace
-
-float routing_gap(const kernels::RouterDesc& desc, const float* logits, const float* bias) {
-  const std::vector<double> values = choice_values(desc, logits, bias);
+float routing_gap(const kernels::RouterDesc& desc, std::span<const float> choice) {
+  const std::vector<double> values(choice.begin(), choice.end());
   const auto top_k = static_cast<size_t>(desc.top_k);
   if (desc.groups == 1) return static_cast<float>(margin(values, top_k));
 
