@@ -81,15 +81,15 @@ void route(const RouterDesc& desc, const float* logits, const float* bias, int32
 
 }  // namespace
 
-std::optional<Reason> router_reference_refuses(const RouterDesc&) {
-  return std::nullopt;
-}
-
-void router_reference(const RouterDesc& desc, const RouterArgs& args, base::ThreadPool& pool) {
+void router_check(const RouterDesc& desc) {
   HEADROOM_CHECK(desc.groups >= 1 && desc.experts % desc.groups == 0 && desc.top_groups >= 1 &&
                      desc.top_groups <= desc.groups && desc.top_k >= 1 &&
                      desc.top_k <= desc.experts / desc.groups * desc.top_groups,
                  "{}", desc.text());
+}
+
+void router_reference(const RouterDesc& desc, const RouterArgs& args, base::ThreadPool& pool) {
+  router_check(desc);
   pool.parallel_for(args.tokens, [&](int64_t token, int) {
     route(desc, args.logits + token * desc.experts, args.bias, args.ids + token * desc.top_k,
           args.weights + token * desc.top_k);

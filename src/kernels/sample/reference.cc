@@ -69,10 +69,6 @@ SampleResult sample_row(const float* logits, size_t vocab, const SampleParams& p
 
 }  // namespace
 
-std::optional<Reason> sample_reference_refuses(const SampleDesc&) {
-  return std::nullopt;
-}
-
 void sample_reference(const SampleDesc& desc, const SampleArgs& args, base::ThreadPool& pool) {
   pool.parallel_for(args.rows, [&](int64_t row, int) {
     args.results[row] = sample_row(args.logits + row * desc.vocab, static_cast<size_t>(desc.vocab),

@@ -30,6 +30,10 @@ struct Avx2 {
   }
   /// The first n floats, zeros behind them; nothing else is read. n ≥ 0.
   HEADROOM_SIMD F load_part(const float* p, int64_t n) { return _mm256_maskload_ps(p, first(n)); }
+  /// The first n floats, `other` behind them.
+  HEADROOM_SIMD F load_part_or(const float* p, int64_t n, float other) {
+    return _mm256_blendv_ps(set(other), load_part(p, n), _mm256_castsi256_ps(first(n)));
+  }
   HEADROOM_SIMD void store_part(float* p, F v, int64_t n) { _mm256_maskstore_ps(p, first(n), v); }
   HEADROOM_SIMD F add(F a, F b) { return _mm256_add_ps(a, b); }
   HEADROOM_SIMD F sub(F a, F b) { return _mm256_sub_ps(a, b); }
@@ -105,6 +109,8 @@ struct Avx2 {
     const __m128i words = narrow(code);
     _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packus_epi16(words, words));
   }
+  /// a where the sign bit of x is set, b elsewhere.
+  HEADROOM_SIMD F select_negative(F x, F a, F b) { return _mm256_blendv_ps(b, a, x); }
   HEADROOM_SIMD F abs(F a) { return _mm256_andnot_ps(set(-0.0f), a); }
   /// kLanes/2 floats, each twice.
   HEADROOM_SIMD F load_twice(const float* p) {
@@ -140,6 +146,44 @@ struct Avx2 {
     const __m256i a = _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_loadu_si256(codes), nan), nan);
     const __m256i b = _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_loadu_si256(codes + 1), nan), nan);
     return _mm256_movemask_epi8(_mm256_or_si256(a, b)) != 0;
+  }
+
+  /// Integer weights of sampling: see avx512.h.
+  struct Weights {
+    __m256i low, high;
+  };
+  HEADROOM_SIMD Weights no_weights() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+  HEADROOM_SIMD Weights weights(F value, F rounded, uint32_t valid) {
+    const __m256i bits = _mm256_castps_si256(value);
+    const __m256i mantissa = _mm256_or_si256(_mm256_and_si256(bits, _mm256_set1_epi32(0x7FFFFF)),
+                                             _mm256_set1_epi32(0x800000));
+    const __m256i shift =
+        _mm256_sub_epi32(_mm256_sub_epi32(_mm256_set1_epi32(127), _mm256_srli_epi32(bits, 23)),
+                         _mm256_cvtps_epi32(rounded));
+    const __m256i lane_bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const __m256i valid_bits =
+        _mm256_and_si256(_mm256_set1_epi32(static_cast<int>(valid)), lane_bits);
+    const __m256i kept = _mm256_and_si256(mantissa, _mm256_cmpeq_epi32(valid_bits, lane_bits));
+    const auto half = [](__m128i m, __m128i s) __attribute__((always_inline)) {
+      return _mm256_srlv_epi64(_mm256_slli_epi64(_mm256_cvtepu32_epi64(m), 17),
+                               _mm256_cvtepu32_epi64(s));
+    };
+    return {half(_mm256_castsi256_si128(kept), _mm256_castsi256_si128(shift)),
+            half(_mm256_extracti128_si256(kept, 1), _mm256_extracti128_si256(shift, 1))};
+  }
+  HEADROOM_SIMD Weights add_weights(Weights a, Weights b) {
+    return {_mm256_add_epi64(a.low, b.low), _mm256_add_epi64(a.high, b.high)};
+  }
+  HEADROOM_SIMD uint64_t sum_weights(Weights a) {
+    alignas(32) uint64_t lanes[4];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), _mm256_add_epi64(a.low, a.high));
+    return lanes[0] + lanes[1] + lanes[2] + lanes[3];
+  }
+  HEADROOM_SIMD void store_weights(uint64_t* p, Weights w, int64_t n) {
+    alignas(32) uint64_t lanes[8];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), w.low);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(lanes + 4), w.high);
+    for (int64_t i = 0; i < (n < 8 ? n : 8); ++i) p[i] = lanes[i];
   }
 
   /// The sums of four vectors. Each vector is added up along the same tree.

@@ -33,6 +33,10 @@ struct Avx512 {
   HEADROOM_SIMD F load_part(const float* p, int64_t n) {
     return _mm512_maskz_loadu_ps(first(n), p);
   }
+  /// The first n floats, `other` behind them.
+  HEADROOM_SIMD F load_part_or(const float* p, int64_t n, float other) {
+    return _mm512_mask_loadu_ps(set(other), first(n), p);
+  }
   HEADROOM_SIMD void store_part(float* p, F v, int64_t n) { _mm512_mask_storeu_ps(p, first(n), v); }
   HEADROOM_SIMD F add(F a, F b) { return _mm512_add_ps(a, b); }
   HEADROOM_SIMD F sub(F a, F b) { return _mm512_sub_ps(a, b); }
@@ -98,6 +102,10 @@ struct Avx512 {
     code = _mm512_mask_blend_epi32(nan, code, _mm512_set1_epi32(0x7F));
     _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_cvtepi32_epi8(code));
   }
+  /// a where the sign bit of x is set, b elsewhere.
+  HEADROOM_SIMD F select_negative(F x, F a, F b) {
+    return _mm512_mask_blend_ps(_mm512_movepi32_mask(_mm512_castps_si512(x)), b, a);
+  }
   HEADROOM_SIMD F abs(F a) { return _mm512_abs_ps(a); }
   /// kLanes/2 floats, each twice.
   HEADROOM_SIMD F load_twice(const float* p) {
@@ -127,6 +135,39 @@ struct Avx512 {
   HEADROOM_SIMD bool e4m3_has_nan(const void* p) {
     const __m512i magnitude = _mm512_and_si512(_mm512_loadu_si512(p), _mm512_set1_epi8(0x7F));
     return _mm512_cmpeq_epi8_mask(magnitude, _mm512_set1_epi8(0x7F)) != 0;
+  }
+
+  /// Integer weights of sampling (sample/weight.h): 2^40 · value · 2^rounded where a bit of `valid`
+  /// is set, else 0. value is in [1/2, 2), the product at most 1.
+  struct Weights {
+    __m512i low, high;
+  };
+  HEADROOM_SIMD Weights no_weights() { return {_mm512_setzero_si512(), _mm512_setzero_si512()}; }
+  HEADROOM_SIMD Weights weights(F value, F rounded, uint32_t valid) {
+    const __m512i bits = _mm512_castps_si512(value);
+    const __m512i mantissa = _mm512_or_si512(_mm512_and_si512(bits, _mm512_set1_epi32(0x7FFFFF)),
+                                             _mm512_set1_epi32(0x800000));
+    const __m512i shift =
+        _mm512_sub_epi32(_mm512_sub_epi32(_mm512_set1_epi32(127), _mm512_srli_epi32(bits, 23)),
+                         _mm512_cvtps_epi32(rounded));
+    const __m512i kept = _mm512_maskz_mov_epi32(static_cast<__mmask16>(valid), mantissa);
+    const auto half = [](__m256i m, __m256i s) __attribute__((always_inline)) {
+      return _mm512_srlv_epi64(_mm512_slli_epi64(_mm512_cvtepu32_epi64(m), 17),
+                               _mm512_cvtepu32_epi64(s));
+    };
+    return {half(_mm512_castsi512_si256(kept), _mm512_castsi512_si256(shift)),
+            half(_mm512_extracti64x4_epi64(kept, 1), _mm512_extracti64x4_epi64(shift, 1))};
+  }
+  HEADROOM_SIMD Weights add_weights(Weights a, Weights b) {
+    return {_mm512_add_epi64(a.low, b.low), _mm512_add_epi64(a.high, b.high)};
+  }
+  HEADROOM_SIMD uint64_t sum_weights(Weights a) {
+    return static_cast<uint64_t>(_mm512_reduce_add_epi64(_mm512_add_epi64(a.low, a.high)));
+  }
+  HEADROOM_SIMD void store_weights(uint64_t* p, Weights w, int64_t n) {
+    const __mmask16 mask = first(n);
+    _mm512_mask_storeu_epi64(p, static_cast<__mmask8>(mask), w.low);
+    _mm512_mask_storeu_epi64(p + 8, static_cast<__mmask8>(mask >> 8), w.high);
   }
 
   /// The sums of four vectors. Each vector is added up along the same tree.
