@@ -15,7 +15,7 @@ struct Axis {
 /// The metric's own direction.
 Axis axis(Metric metric);
 
-/// Ordered by x ascending; y is then strictly monotone. Of equal points the first stays.
+/// Ordered by x ascending; y is then strictly monotone. Of equal points one stays.
 std::vector<Point> frontier(std::span<const Point> points, Axis x, Axis y);
 
 /// True when `p` is at least as good on both axes and better on one.

@@ -18,6 +18,7 @@ struct Point {
   std::optional<double> concurrency;
   std::optional<double> headroom;     // measured TPOT ÷ limit TPOT
   std::string recipe;                 // RecipeSeries::label
+  std::string layout;                 // "tp=8"; empty where none is known
   std::string source;                 // of y: "tpot", "interactivity", "measured"; "+" joins two
   std::vector<std::string> evidence;  // ids of the records behind it
   size_t repeats = 1;
@@ -44,6 +45,9 @@ SeriesSet build_series(std::span<const results::StoredRecord> records, Metric x,
 std::string recipe_key(const results::Record& record);
 /// "tp=8", "tp=4 ep=4 fp8 avx512"; the recipe's name where it has one.
 std::string recipe_label(const results::Record& record);
+
+/// The parallel layout alone: "tp=8", "tp=4 ep=4"; empty where none is known.
+std::string layout_label(const results::Record& record);
 
 /// The fields of the recipe that differ between two records, with both values.
 struct Difference {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "results/fields.h"
+#include "results/record_dom.h"
 
 namespace headroom::results {
 namespace {
@@ -120,14 +121,18 @@ Result<> read(const std::string& path, const element& value, T& out) {
 
 }  // namespace
 
+Result<Record> record_from_element(const element& value, const std::string& path) {
+  Record record;
+  HEADROOM_TRY_VOID(read(path, value, record));
+  return record;
+}
+
 Result<Record> record_from_json(std::string_view json) {
   simdjson::dom::parser parser;
   element root;
   if (const auto error = parser.parse(json.data(), json.size()).get(root))
     return fail(ErrorCode::kDataLoss, "record: {}", simdjson::error_message(error));
-  Record record;
-  HEADROOM_TRY_VOID(read("", root, record));
-  return record;
+  return record_from_element(root, "");
 }
 
 }  // namespace headroom::results

@@ -1,0 +1,77 @@
+// headroom store: what the store holds, and whether it is sound.
+#include "analysis/point_table.h"
+#include "base/json_writer.h"
+#include "commands.h"
+#include "results/export.h"
+#include "store_options.h"
+
+namespace headroom::apps {
+namespace {
+
+struct Options {
+  std::string db = kDefaultStore, selector;
+  bool json = false;
+};
+
+CommandResult list(const Options& options) {
+  HEADROOM_TRY(const auto store, results::Store::open(options.db, results::Store::Mode::kRead));
+  std::vector<results::StoredRecord> records;
+  if (options.selector.empty()) {
+    HEADROOM_TRY(records, store.all());
+  } else {
+    HEADROOM_TRY(records, select_records(store, options.selector, true));
+  }
+  if (options.json) {
+    fmt::print("{}\n", results::export_json(records));
+    return 0;
+  }
+  const int64_t quarantined =
+      std::ranges::count_if(records, [](const auto& r) { return !r.quarantine.empty(); });
+  fmt::print("{}\n{} records in {}{}\n", analysis::point_list(records, {}).terminal(),
+             records.size(), options.db,
+             quarantined > 0 ? fmt::format(", {} of them quarantined", quarantined) : "");
+  return 0;
+}
+
+CommandResult verify(const Options& options) {
+  HEADROOM_TRY(const auto store, results::Store::open(options.db, results::Store::Mode::kRead));
+  HEADROOM_TRY(const results::VerifyReport report, store.verify());
+  if (options.json) {
+    base::JsonWriter json;
+    json.begin_object().field("db", options.db).field("records", report.records);
+    json.field("quarantined", report.quarantined).key("problems").begin_array();
+    for (const std::string& problem : report.problems) json.value(problem);
+    json.end_array().end_object();
+    fmt::print("{}\n", json.take());
+  } else {
+    for (const std::string& problem : report.problems) fmt::print("{}\n", problem);
+    fmt::print("{}: {} records, {} quarantined, {}\n", options.db, report.records,
+               report.quarantined,
+               report.problems.empty()
+                   ? std::string("every digest is right")
+                   : fmt::format("{} problem{}", report.problems.size(),
+                                 report.problems.size() == 1 ? "" : "s"));
+  }
+  return report.problems.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_store(CLI::App& app, std::function<CommandResult()>& run) {
+  auto* command = app.add_subcommand("store", "List or verify the stored records");
+  command->require_subcommand(1);
+  auto options = std::make_shared<Options>();
+  const auto add = [&](const char* name, const char* text, CommandResult (*work)(const Options&)) {
+    auto* sub = command->add_subcommand(name, text);
+    sub->add_option("--db", options->db, "The store")->capture_default_str();
+    sub->add_flag("--json", options->json, "One JSON object on stdout");
+    sub->callback([options, &run, work] { run = [options, work] { return work(*options); }; });
+    return sub;
+  };
+  add("list", "Every record, quarantined ones too", list)
+      ->add_option("SELECTOR", options->selector, "field=value list, or a run or its label");
+  add("verify", "Check the file and the digest of every record", verify);
+  command->footer("Example:\n  headroom store list --db points.db\n  headroom store verify --db points.db");
+}
+
+}  // namespace headroom::apps

@@ -1,0 +1,202 @@
+// Grouping of records into recipes.
+#include "analysis/series.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace headroom::analysis {
+namespace {
+
+using results::Record;
+using results::StoredRecord;
+
+struct RecipeField {
+  std::string name, value;
+};
+
+template <typename T>
+std::string text_of(const std::optional<T>& value) {
+  return value ? fmt::format("{}", *value) : std::string();
+}
+
+// What must agree for points to share a line. The command is left out: it repeats the flags, and
+// ports and paths differ without meaning.
+std::vector<RecipeField> recipe_fields(const Record& r) {
+  const auto& s = r.server;
+  const auto& l = s.layout;
+  const auto& w = r.workload;
+  std::vector<RecipeField> fields = {
+      {"model", s.model},
+      {"checkpoint", s.checkpoint_digest},
+      {"precision", s.precision},
+      {"kv", s.kv},
+      {"attention", s.attention},
+      {"framework", s.framework},
+      {"version", s.framework_version},
+      {"image", s.image},
+      {"speculative", s.speculative},
+      {"recipe", s.recipe},
+      {"fingerprint", s.recipe_fingerprint},
+      {"tp", text_of(l.tp)},
+      {"pp", text_of(l.pp)},
+      {"ep", text_of(l.ep)},
+      {"dp_attention", text_of(l.dp_attention)},
+      {"prefill_workers", text_of(l.prefill_workers)},
+      {"decode_workers", text_of(l.decode_workers)},
+      {"hardware", r.hardware.name},
+      {"devices", text_of(r.hardware.devices)},
+      {"input", text_of(w.input_tokens)},
+      {"output", text_of(w.output_tokens)},
+      {"input_lengths", w.input_lengths},
+      {"output_lengths", w.output_lengths},
+      {"dataset", w.dataset},
+      {"arrivals", w.arrivals},
+  };
+  for (const auto& [name, value] : s.flags) fields.push_back({"flag." + name, value});
+  return fields;
+}
+
+std::string joined_sources(const std::string& a, const std::string& b) {
+  if (a.empty() || a == b) return b;
+  return a.find(b) != std::string::npos ? a : a + "+" + b;
+}
+
+// The mean of points of one recipe at one load; the first keeps its place.
+void add_repeat(Point& point, const Point& repeat) {
+  const double n = static_cast<double>(point.repeats);
+  const auto mean = [n](double have, double more) { return have + (more - have) / (n + 1); };
+  point.x = mean(point.x, repeat.x);
+  point.y = mean(point.y, repeat.y);
+  if (point.headroom && repeat.headroom) {
+    point.headroom = mean(*point.headroom, *repeat.headroom);
+  } else {
+    point.headroom.reset();
+  }
+  point.source = joined_sources(point.source, repeat.source);
+  point.evidence.insert(point.evidence.end(), repeat.evidence.begin(), repeat.evidence.end());
+  ++point.repeats;
+}
+
+// Every value that the records hold of each field, the plan's choices and the environment included.
+std::map<std::string, std::set<std::string>> values_of(std::span<const StoredRecord> records) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const StoredRecord& stored : records) {
+    for (const RecipeField& field : recipe_fields(stored.record))
+      if (!field.value.empty()) values[field.name].insert(field.value);
+    for (const auto& [name, value] : stored.record.server.environment)
+      values["env." + name].insert(value);
+    for (const results::PlanLine& line : stored.record.plan)
+      values["plan." + line.op].insert(line.chosen);
+  }
+  return values;
+}
+
+std::string listed(const std::set<std::string>& values) {
+  return values.empty() ? "—" : fmt::format("{}", fmt::join(values, ", "));
+}
+
+}  // namespace
+
+std::string recipe_key(const Record& record) {
+  std::string key;
+  for (const RecipeField& field : recipe_fields(record))
+    if (!field.value.empty()) key += fmt::format("{}={};", field.name, field.value);
+  return key;
+}
+
+std::string layout_label(const Record& record) {
+  const auto& layout = record.server.layout;
+  std::vector<std::string> parts;
+  const auto add = [&](const char* name, const std::optional<int64_t>& value, int64_t above) {
+    if (value && *value > above) parts.push_back(fmt::format("{}={}", name, *value));
+  };
+  add("tp", layout.tp, 0);
+  add("pp", layout.pp, 1);
+  add("ep", layout.ep, 1);
+  if (layout.dp_attention.value_or(false)) parts.emplace_back("dp-attention");
+  add("prefill", layout.prefill_workers, 0);
+  add("decode", layout.decode_workers, 0);
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::string recipe_label(const Record& record) {
+  const auto& s = record.server;
+  if (!s.recipe.empty()) return s.recipe;
+  std::vector<std::string> parts;
+  for (const std::string& text : {layout_label(record), s.attention, s.kv, s.speculative})
+    if (!text.empty()) parts.push_back(text);
+  if (parts.empty()) {
+    for (const std::string* name : {&record.label, &record.run, &s.framework})
+      if (!name->empty()) return *name;
+    return "unnamed";
+  }
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::vector<Point> SeriesSet::points() const {
+  std::vector<Point> all;
+  for (const RecipeSeries& one : series)
+    all.insert(all.end(), one.points.begin(), one.points.end());
+  return all;
+}
+
+SeriesSet build_series(std::span<const StoredRecord> records, Metric x, Metric y,
+                       const ReadOptions& options) {
+  SeriesSet set;
+  for (const StoredRecord& stored : records) {
+    const Record& record = stored.record;
+    const auto at_x = read(record, x, options), at_y = read(record, y, options);
+    if (!at_x || !at_y) {
+      ++set.left_out;
+      continue;
+    }
+    const std::string key = recipe_key(record);
+    auto series = std::ranges::find_if(set.series, [&](const RecipeSeries& candidate) {
+      return candidate.key == key && candidate.date == record.date;
+    });
+    if (series == set.series.end())
+      series = set.series.insert(series, {key, recipe_label(record), record.date, {}});
+    Point point;
+    point.x = at_x->value;
+    point.y = at_y->value;
+    point.recipe = series->label;
+    point.layout = layout_label(record);
+    point.source = at_y->source;
+    point.evidence = {stored.id};
+    if (record.workload.concurrency)
+      point.concurrency = static_cast<double>(*record.workload.concurrency);
+    if (const auto headroom = read(record, Metric::kHeadroom, options))
+      point.headroom = headroom->value;
+    // Only points at a known load can be repeats of each other.
+    const auto same_load = std::ranges::find_if(series->points, [&](const Point& other) {
+      return point.concurrency && other.concurrency == point.concurrency;
+    });
+    if (same_load != series->points.end()) {
+      add_repeat(*same_load, point);
+    } else {
+      series->points.push_back(std::move(point));
+    }
+  }
+  for (RecipeSeries& series : set.series)
+    std::ranges::sort(series.points, [](const Point& a, const Point& b) {
+      if (a.concurrency != b.concurrency) return a.concurrency < b.concurrency;
+      if (a.x != b.x) return a.x < b.x;
+      return a.evidence < b.evidence;
+    });
+  return set;
+}
+
+std::vector<Difference> recipe_differences(std::span<const StoredRecord> a,
+                                           std::span<const StoredRecord> b) {
+  auto of_a = values_of(a), of_b = values_of(b);
+  for (const auto& [name, values] : of_b) of_a[name];
+  std::vector<Difference> differences;
+  for (const auto& [name, values] : of_a) {
+    const auto& others = of_b[name];
+    if (values != others) differences.push_back({name, listed(values), listed(others)});
+  }
+  return differences;
+}
+
+}  // namespace headroom::analysis
