@@ -25,8 +25,8 @@ base::Result<analysis::CompareOptions> compare_options(const Options& options) {
   if (!options.level.empty()) {
     HEADROOM_TRY(out.level, analysis::parse_metric(options.level));
   }
-  for (const auto& [name, levels] : {std::pair("--at", &options.at),
-                                     std::pair("--at-interactivity", &options.at_interactivity)})
+  for (const auto& [name, levels] :
+       {std::pair("--at", &options.at), std::pair("--at-interactivity", &options.at_interactivity)})
     for (const double level : *levels)
       if (!std::isfinite(level) || level <= 0)
         return base::fail(base::ErrorCode::kInvalidArgument, "{} {}: give positive numbers", name,

@@ -47,10 +47,9 @@ CommandResult verify(const Options& options) {
     for (const std::string& problem : report.problems) fmt::print("{}\n", problem);
     fmt::print("{}: {} records, {} quarantined, {}\n", options.db, report.records,
                report.quarantined,
-               report.problems.empty()
-                   ? std::string("every digest is right")
-                   : fmt::format("{} problem{}", report.problems.size(),
-                                 report.problems.size() == 1 ? "" : "s"));
+               report.problems.empty() ? std::string("every digest is right")
+                                       : fmt::format("{} problem{}", report.problems.size(),
+                                                     report.problems.size() == 1 ? "" : "s"));
   }
   return report.problems.empty() ? 0 : 1;
 }
@@ -71,7 +70,8 @@ void add_store(CLI::App& app, std::function<CommandResult()>& run) {
   add("list", "Every record, quarantined ones too", list)
       ->add_option("SELECTOR", options->selector, "field=value list, or a run or its label");
   add("verify", "Check the file and the digest of every record", verify);
-  command->footer("Example:\n  headroom store list --db points.db\n  headroom store verify --db points.db");
+  command->footer(
+      "Example:\n  headroom store list --db points.db\n  headroom store verify --db points.db");
 }
 
 }  // namespace headroom::apps

@@ -15,11 +15,16 @@ using CommandResult = base::Result<int>;
 using AddCommand = void (*)(CLI::App& app, std::function<CommandResult()>& run);
 
 #define HEADROOM_COMMANDS(X) \
+  X(compare) \
+  X(export) \
+  X(frontier) \
   X(generate) \
+  X(import) \
   X(inspect) \
   X(limit) \
   X(plan) \
-  X(serve)
+  X(serve) \
+  X(store)
 
 #define HEADROOM_DECLARE(name) void add_##name(CLI::App& app, std::function<CommandResult()>& run);
 HEADROOM_COMMANDS(HEADROOM_DECLARE)

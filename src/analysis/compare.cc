@@ -55,6 +55,14 @@ Side side_of(const CompareInput& input, const SeriesSet& set, Axis x, Axis y) {
   side.value = Range{low_y->y, high_y->y};
   side.peak = *high_x;
   side.plan = plan_lines(input.records);
+  std::set<std::string> servers;
+  for (const StoredRecord& stored : input.records) {
+    const auto& server = stored.record.server;
+    if (!server.framework.empty())
+      servers.insert(server.framework +
+                     (server.framework_version.empty() ? "" : " " + server.framework_version));
+  }
+  side.server = fmt::format("{}", fmt::join(servers, ", "));
   return side;
 }
 

@@ -12,15 +12,15 @@
 namespace headroom::analysis {
 
 struct CompareOptions {
-  std::vector<double> levels;                // of throughput; empty: chosen, see levels_note
-  std::vector<double> interactivity_levels;  // empty: chosen inside the overlap
+  std::vector<double> levels = {};                // of throughput; empty: chosen, see levels_note
+  std::vector<double> interactivity_levels = {};  // empty: chosen inside the overlap
   Method method = Method::kLinear;
   Basis basis = Basis::kPrecise;
-  std::optional<Span> span;  // absent: steady where every record has one, else the whole run
+  std::optional<Span> span = {};  // absent: steady where every record has one, else the whole run
   double percentile = 50;
   bool extrapolate = false;
-  std::optional<Metric> level;  // absent: tok/s/GPU, or tok/s where no device count is known
-  int decimals = 1;             // of the tables
+  std::optional<Metric> level = {};  // absent: tok/s/GPU, or tok/s where no device count is known
+  int decimals = 1;                  // of the tables
 };
 
 struct CompareInput {
@@ -34,6 +34,7 @@ struct Range {
 
 struct Side {
   std::string name;
+  std::string server;  // frameworks and versions, "vllm 0.16.0"
   std::vector<RecipeSeries> series;
   std::vector<Point> frontier;
   size_t records = 0, left_out = 0;

@@ -1,4 +1,6 @@
 // A comparison for people (terminal, Markdown) and for programs (CSV, JSON).
+#include <set>
+
 #include "analysis/compare_parts.h"
 #include "base/json_writer.h"
 
@@ -25,8 +27,39 @@ std::string side_line(const char* name, const Side& side) {
     labels.push_back(series.label);
     points += series.points.size();
   }
-  return fmt::format("{}  {}  ({} point{}{}{})", name, side.name, points, points == 1 ? "" : "s",
+  return fmt::format("{}  {}  ({} point{}{}{}{}{})", name, side.name, points,
+                     points == 1 ? "" : "s", side.server.empty() ? "" : "; ", side.server,
                      labels.empty() ? "" : "; ", fmt::join(labels, " | "));
+}
+
+// Breaks a line at blanks; what follows the first stands `indent` further in.
+std::string wrapped(const std::string& text, size_t width, size_t indent) {
+  std::string out, line;
+  size_t from = 0;
+  while (from < text.size()) {
+    const size_t space = std::min(text.find(' ', from), text.size());
+    const std::string word = text.substr(from, space - from);
+    if (!line.empty() && base::display_width(line) + 1 + base::display_width(word) > width) {
+      out += line + "\n";
+      line = std::string(indent, ' ') + word;
+    } else {
+      line += (line.empty() || from == 0 ? "" : " ") + word;
+    }
+    from = space + 1;
+  }
+  return out + line + "\n";
+}
+
+// Which columns the cells of a side come from: "tpot", "interactivity", "measured".
+std::string sources_of(const Comparison& c, bool is_b) {
+  std::set<std::string> sources;
+  const auto note = [&](const Reading& reading) {
+    if (!reading.source.empty()) sources.insert(reading.source);
+  };
+  for (const auto& row : c.same_concurrency) note(is_b ? row.b : row.a);
+  for (const auto* rows : {&c.iso_throughput, &c.iso_interactivity})
+    for (const IsoRow& row : *rows) note(is_b ? row.b : row.a);
+  return fmt::format("{}", fmt::join(sources, ", "));
 }
 
 // Title, text and table blocks in the order of reading; `table` says how a table becomes text.
@@ -43,7 +76,8 @@ std::string blocks(const Comparison& c, const Heading& heading, const Render& ta
     out += heading(fmt::format("Throughput at equal interactivity ({})",
                                method_name(c.options.method))) +
            table(iso_interactivity_table(c));
-  out += "\n" + marks_legend(c) + "\n";
+  out += fmt::format("\n{}; interactivity of A from {}, of B from {}\n", marks_legend(c),
+                     sources_of(c, false), sources_of(c, true));
   if (!c.levels_note.empty()) out += c.levels_note + "\n";
   const auto notes = unreachable_notes(c);
   if (!notes.empty()) out += "\n";
@@ -52,7 +86,10 @@ std::string blocks(const Comparison& c, const Heading& heading, const Render& ta
   if (!c.differences.empty()) out += heading("What differs") + table(difference_table(c));
   if (!c.warnings.empty()) {
     out += heading("Warnings");
-    for (const Warning& w : c.warnings) out += fmt::format("{}{}: {}\n", bullet, w.code, w.text);
+    for (const Warning& w : c.warnings) {
+      const std::string line = fmt::format("{}{}: {}", bullet, w.code, w.text);
+      out += bullet == "- " ? line + "\n" : wrapped(line, 100, 4);
+    }
   }
   return out;
 }

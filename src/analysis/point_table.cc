@@ -64,11 +64,10 @@ Table point_table(std::span<const StoredRecord> records, const ReadOptions& opti
 
 Table point_list(std::span<const StoredRecord> records, const ReadOptions& options) {
   Table table;
-  table.columns = {{"id", kLeft},        {"date", kLeft},     {"run", kLeft},
-                   {"model", kLeft},     {"hardware", kLeft}, {"server", kLeft},
-                   {"recipe", kLeft},    {"concurrency"},     {"tok/s/GPU"},
-                   {"tok/s"},            {"tok/s/user"},      {"TTFT ms"},
-                   {"TPOT ÷ limit"}, {"note", kLeft}};
+  table.columns = {{"id", kLeft},       {"date", kLeft},   {"run", kLeft},    {"model", kLeft},
+                   {"hardware", kLeft}, {"server", kLeft}, {"recipe", kLeft}, {"concurrency"},
+                   {"tok/s/GPU"},       {"tok/s"},         {"tok/s/user"},    {"TTFT ms"},
+                   {"TPOT ÷ limit"},    {"note", kLeft}};
   for (const StoredRecord& stored : records) {
     const Record& r = stored.record;
     const auto cell = [&](Metric metric) {
@@ -83,9 +82,8 @@ Table point_list(std::span<const StoredRecord> records, const ReadOptions& optio
     table.rows.push_back({stored.id.substr(0, 12), r.date, r.label.empty() ? r.run : r.label,
                           r.server.model, r.hardware.name, server, recipe_label(r),
                           r.workload.concurrency ? fmt::format("{}", *r.workload.concurrency) : "",
-                          cell(Metric::kTokSGpu), cell(Metric::kTokS),
-                          cell(Metric::kInteractivity), cell(Metric::kTtftMs),
-                          cell(Metric::kHeadroom), note});
+                          cell(Metric::kTokSGpu), cell(Metric::kTokS), cell(Metric::kInteractivity),
+                          cell(Metric::kTtftMs), cell(Metric::kHeadroom), note});
   }
   drop_empty_columns(table);
   return table;

@@ -73,8 +73,9 @@ struct ClientLoad {
   std::optional<double> cpu_cores;          // mean CPU use, 1 = one core busy
   std::optional<base::Histogram> lateness;  // ns from the time a request was due to its write
   std::optional<base::Histogram> queueing;  // ns a request waited in the client before its write
-  std::optional<base::Histogram> connect;   // ns to open a connection; no part of any request's time
-  std::optional<base::Histogram> read_lag;  // ns from the kernel's receive stamp to the client's read
+  std::optional<base::Histogram> connect;  // ns to open a connection; no part of any request's time
+  std::optional<base::Histogram>
+      read_lag;  // ns from the kernel's receive stamp to the client's read
   std::map<std::string, std::string> settings;  // seed, salt, temperature, warm-up, clock, …
 };
 
