@@ -2,7 +2,6 @@
 #include "analysis/validity.h"
 
 #include <cmath>
-#include <set>
 
 #include "analysis/metric.h"
 
@@ -24,7 +23,6 @@ double relative(int64_t a, int64_t b) {
 std::vector<Flag> validity_flags(const results::Record& record) {
   const results::Measures& m = record.measures;
   std::vector<Flag> flags;
-  for (const auto& [code, text] : m.doubts) flags.push_back({code, text});
   if (m.requests_sent && m.requests_ok && *m.requests_sent > 0) {
     const double rate = static_cast<double>(*m.requests_ok) / static_cast<double>(*m.requests_sent);
     if (rate < kSuccessRate)
@@ -56,9 +54,9 @@ std::vector<Flag> validity_flags(const results::Record& record) {
         {"faster_than_limit", fmt::format("TPOT is {:.2f} of its limit: the limit's numbers or the "
                                           "measurement are wrong",
                                           headroom->value)});
-  // The client may have said the same already.
-  std::set<std::string> codes;
-  std::erase_if(flags, [&](const Flag& flag) { return !codes.insert(flag.code).second; });
+  // What the client said itself stands; its words are nearer to the measurement.
+  std::erase_if(flags, [&](const Flag& flag) { return m.doubts.contains(flag.code); });
+  for (const auto& [code, text] : m.doubts) flags.push_back({code, text});
   return flags;
 }
 
