@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "http/server.h"
 #include "model/deepseek.h"
+#include "model_options.h"
 #include "openai/generation_config.h"
 #include "openai/plan.h"
 #include "openai/service.h"
@@ -22,13 +23,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-struct Options {
-  std::string model, served_name, api_key, attention = "auto", kv = "bf16";
+struct Options : ModelOptions {
+  std::string served_name, api_key;
   http::ServerOptions http;
   engine::EngineOptions engine;
-  int32_t page_size = 16, max_context = 0, kv_pages = 0, threads = 0, prefill_chunk = 0;
+  int32_t max_context = 0, kv_pages = 0, threads = 0, prefill_chunk = 0;
   double drain_seconds = 30;
-  bool allow_reference = false, plan_only = false;
+  bool plan_only = false;
 };
 
 // Of the machine's memory: the weights, the buffers and other programs need the rest.
@@ -36,11 +37,10 @@ constexpr double kCacheShare = 0.4;
 constexpr int32_t kPrefillChunk = 256;
 
 base::Table plan_table(const std::vector<kernels::OpChoice>& plan) {
-  using Align = base::Table::Align;
+  using enum base::Table::Align;
   base::Table table;
-  table.columns = {{"op", Align::kLeft},     {"runs", Align::kRight}, {"kernel", Align::kLeft},
-                   {"heads", Align::kRight}, {"rows", Align::kRight}, {"descriptor", Align::kLeft},
-                   {"refused", Align::kLeft}};
+  table.columns = {{"op", kLeft},    {"part", kLeft},  {"count", kRight}, {"kernel", kLeft},
+                   {"rows", kRight}, {"shape", kLeft}, {"refused", kLeft}};
   for (const kernels::OpChoice& op : plan) {
     std::string refused;
     for (const kernels::Refusal& refusal : op.refused) {
@@ -49,9 +49,12 @@ base::Table plan_table(const std::vector<kernels::OpChoice>& plan) {
       refused += fmt::format("{}{}: {}", refused.empty() ? "" : "; ", refusal.kernel,
                              kernels::reason_text(refusal.reason));
     }
-    const auto rows = [](int n) { return n == 0 ? std::string() : fmt::to_string(n); };
-    table.rows.push_back({op.op, fmt::to_string(op.count), op.chosen.empty() ? "NONE" : op.chosen,
-                          rows(op.logical_rows), rows(op.kernel_rows), op.descriptor, refused});
+    std::string shape = op.descriptor;
+    if (shape.starts_with(op.op + " ")) shape.erase(0, op.op.size() + 1);
+    const std::string rows =
+        op.logical_rows > 0 ? fmt::format("{}/{}", op.logical_rows, op.kernel_rows) : "";
+    table.rows.push_back({op.op, op.role, fmt::to_string(op.count),
+                          op.chosen.empty() ? "NONE" : op.chosen, rows, shape, refused});
   }
   return table;
 }
@@ -69,14 +72,12 @@ base::Result<model::LoadOptions> load_options(Options& options, const model::Con
                       engine.max_step_tokens, engine.max_sequences,
                       std::max(1, engine.prefill_chunk));
   model::LoadOptions load;
-  HEADROOM_TRY(load.kv, kernels::parse_kv_type(options.kv));
-  load.page_size = options.page_size;
+  HEADROOM_TRY(static_cast<model::PlanOptions&>(load), plan_options(options));
   load.limits = {
       .max_tokens = engine.max_step_tokens,
       .max_sequences = engine.max_sequences,
       .max_logits_rows = engine.max_sequences,
       .max_context = options.max_context > 0 ? options.max_context : config.max_positions};
-  load.policy = {.attention = options.attention, .allow_reference = options.allow_reference};
   load.page_count = options.kv_pages;
   if (load.page_count == 0) {
     const int64_t per_sequence =
@@ -230,14 +231,8 @@ void add_serve(CLI::App& app, std::function<CommandResult()>& run) {
   command->add_option("--port", options->http.port, "Port; 0 takes a free one and prints it")
       ->capture_default_str();
   command->add_option("--unix", options->http.unix_path, "Listen on a Unix socket instead");
-  command->add_option("--attention", options->attention, "auto, reference, avx2, avx512 or cuda")
-      ->capture_default_str();
-  command->add_flag("--allow-reference", options->allow_reference,
-                    "Let an op run on its portable reference when nothing faster takes it");
-  command->add_option("--kv", options->kv, "Cache rows: bf16, fp8 or fp32")->capture_default_str();
-  command->add_option("--page-size", options->page_size, "Rows of a cache page")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  add_model_options(*command, *options);
+  add_device_option(*command, *options);
   command
       ->add_option("--max-context", options->max_context,
                    "Tokens of a sequence, prompt and output (default: the model's)")

@@ -48,6 +48,7 @@ std::string shown(const bj::value& value) {
   if (value.is_object()) return fmt::format("an object of {} fields", value.get_object().size());
   if (value.is_string() && value.get_string().size() > kMost)
     return fmt::format("a string of {} bytes", value.get_string().size());
+  if (value.is_double()) return fmt::format("{}", value.get_double());
   return bj::serialize(value);
 }
 

@@ -20,13 +20,17 @@ std::string chosen_attention(const std::vector<kernels::OpChoice>& plan) {
 void write_ops(base::JsonWriter& json, const std::vector<kernels::OpChoice>& plan) {
   json.key("ops").begin_array();
   for (const kernels::OpChoice& op : plan) {
-    json.begin_object()
-        .field("op", op.op)
-        .field("descriptor", op.descriptor)
-        .field("count", op.count)
-        .field("chosen", op.chosen)
-        .field("logical_rows", op.logical_rows)
-        .field("kernel_rows", op.kernel_rows);
+    json.begin_object().field("op", op.op).field("role", op.role);
+    json.field("descriptor", op.descriptor).field("count", op.count).field("chosen", op.chosen);
+    json.key("rows");
+    if (op.logical_rows > 0) {
+      json.begin_object()
+          .field("logical", op.logical_rows)
+          .field("kernel", op.kernel_rows)
+          .end_object();
+    } else {
+      json.null();
+    }
     json.key("refused").begin_array();
     for (const kernels::Refusal& refusal : op.refused) {
       json.begin_object()
