@@ -15,8 +15,8 @@ namespace headroom::model {
 
 struct GenerateOptions {
   int32_t max_tokens = 0;
-  kernels::SampleParams sampling;  // position is filled in
-  std::vector<int32_t> eos;        // any of them ends; empty: none does
+  kernels::SampleParams sampling{};  // position is filled in
+  std::vector<int32_t> eos{};        // any of them ends; empty: none does
   bool prompt_logprobs = false;
   int32_t top_logits = 0;
 };

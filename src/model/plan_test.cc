@@ -85,14 +85,41 @@ TEST(Plan, ExplicitReferenceForcesTheTwoAttentionOpsOnly) {
 TEST(Plan, AnOpThatNothingTakesIsNamedAndTheRestStillPlanned) {
   PlanOptions o = options();
   o.policy.allow_reference = false;
-  o.policy.others = "auto";
-  o.kv = kernels::KvType::kFp32;  // a diagnostic format: no tuned attention reads it
-  const auto plan = make_plan(shape("models/tiny-mla"), o);
+  Config config = shape("models/tiny-mla");
+  config.rope = 40;  // no tuned kernel rotates it
+  const auto plan = make_plan(config, o);
   ASSERT_TRUE(plan);
   ASSERT_TRUE(plan->error);
   EXPECT_EQ(plan->error->code, base::ErrorCode::kUnsupported);
   EXPECT_THAT(plan->error->message, HasSubstr("reference: the portable reference serves only"));
+  EXPECT_THAT(plan->error->message, HasSubstr("rope=40"));
   EXPECT_EQ(plan->rows.back().op, "sample");
+  EXPECT_TRUE(plan->rows[plan->decode.row].chosen.empty());
+  o.policy.allow_reference = true;
+  EXPECT_FALSE(make_plan(config, o)->error);
+}
+
+/// The promise: no published model, at no rank count, with no cache type, falls to the reference.
+TEST(Plan, NothingPublishedFallsToTheReference) {
+  if (!base::cpu_features().avx2) GTEST_SKIP() << "this machine has no AVX2";
+  int plans = 0;
+  for (const char* name :
+       {"deepseek-v2-lite", "deepseek-v3", "kimi-k2", "kimi-k2.5", "moonlight"}) {
+    const Config config = shape(fmt::format("perf/shapes/{}.json", name));
+    for (int32_t tp = 1; tp <= 16; ++tp) {
+      for (const auto kv :
+           {kernels::KvType::kFp32, kernels::KvType::kBf16, kernels::KvType::kFp8}) {
+        PlanOptions o = options(tp);
+        o.policy.allow_reference = false;
+        o.kv = kv;
+        const auto plan = make_plan(config, o);
+        if (!plan) continue;  // heads do not divide
+        EXPECT_FALSE(plan->error) << name << " tp " << tp << ": " << plan->error->message;
+        ++plans;
+      }
+    }
+  }
+  EXPECT_EQ(plans, 5 * 5 * 3);  // tp 1, 2, 4, 8, 16
 }
 
 TEST(Plan, UnknownKernelNamesAndLimitsAreRefused) {
