@@ -9,6 +9,7 @@
 #include "kernels/simd/outer-inl.h"
 #include "kernels/simd/row-inl.h"
 #include "kernels/simd/softmax-inl.h"
+#include "kernels/simd/transpose-inl.h"
 
 namespace headroom::kernels {
 
@@ -56,16 +57,11 @@ struct PrefillTask {
   }
 
   void load_weights() {
-    constexpr int64_t kTile = 16;
     const tensor::bf16* kv_b = args.kv_b + head * projections() * desc.latent;
-    // Tiles of sixteen rows: sixteen streams are read and whole cache lines written.
-    for (int64_t i0 = 0; i0 < projections(); i0 += kTile) {
-      const int64_t n = projections() - i0 < kTile ? projections() - i0 : kTile;
-      for (int64_t l = 0; l < desc.latent; ++l)
-        for (int64_t i = 0; i < n; ++i)
-          weights[l * projections() + i0 + i] =
-              tensor::bf16_to_float(kv_b[(i0 + i) * desc.latent + l]);
-    }
+    transpose<V>(
+        projections(), desc.latent,
+        [&](int64_t i, int64_t l) { return V::load_bf16(kv_b + i * desc.latent + l); }, weights,
+        projections());
   }
 
   /// Keys (transposed) and values of cache rows begin … begin + n - 1; zeros behind them.
@@ -76,12 +72,14 @@ struct PrefillTask {
     const OuterArgs multiply{rows,          row_width(),   weights,       projections(), projected,
                              projections(), kPrefillBlock, projections(), desc.latent};
     outer_block<V, false>(multiply, [](int64_t) { return 1.0f; });
-    for (int64_t r = 0; r < kPrefillBlock; ++r) {
-      for (int64_t i = 0; i < desc.nope; ++i)
-        keys[i * kPrefillBlock + r] = projected[r * projections() + i];
-      for (int64_t i = 0; i < desc.rope; ++i)
-        keys[(desc.nope + i) * kPrefillBlock + r] = rows[r * row_width() + desc.latent + i];
-    }
+    transpose<V>(
+        kPrefillBlock, desc.nope,
+        [&](int64_t r, int64_t i) { return V::load(projected + r * projections() + i); }, keys,
+        kPrefillBlock);
+    transpose<V>(
+        kPrefillBlock, desc.rope,
+        [&](int64_t r, int64_t i) { return V::load(rows + r * row_width() + desc.latent + i); },
+        keys + desc.nope * kPrefillBlock, kPrefillBlock);
   }
 
   /// Queries first + begin … of n; the block's first key is at `position`.

@@ -201,6 +201,26 @@ struct Avx2 {
     return _mm_cvtss_f32(_mm_max_ss(v, _mm_movehdup_ps(v)));
   }
 
+  /// A square of eight vectors, in place.
+  HEADROOM_SIMD void transpose(F* v) {
+    F t[8];
+    for (int i = 0; i < 8; i += 2) {
+      t[i] = _mm256_unpacklo_ps(v[i], v[i + 1]);
+      t[i + 1] = _mm256_unpackhi_ps(v[i], v[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+      v[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+      v[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xEE);
+      v[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+      v[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xEE);
+    }
+    for (int i = 0; i < 4; ++i) {
+      t[i] = _mm256_permute2f128_ps(v[i], v[i + 4], 0x20);
+      t[i + 4] = _mm256_permute2f128_ps(v[i], v[i + 4], 0x31);
+    }
+    for (int i = 0; i < 8; ++i) v[i] = t[i];
+  }
+
   /// exp(x) within 2 ulp for -87 ≤ x ≤ 88; 0 below; NaN stays NaN.
   HEADROOM_SIMD F exp(F x) {
     const F n =

@@ -1,7 +1,11 @@
 // Avx512: the vector operations the fast kernels are written in, sixteen floats wide.
 #pragma once
 
+// gcc 12 reads its own undefined-vector idiom as a use of an uninitialised variable.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #include <immintrin.h>
+#pragma GCC diagnostic pop
 
 #include <cstdint>
 
@@ -182,6 +186,32 @@ struct Avx512 {
   HEADROOM_SIMD float first_lane(F a) { return _mm512_cvtss_f32(a); }
   HEADROOM_SIMD float reduce(F a) { return _mm_cvtss_f32(reduce4(a, a, a, a)); }
   HEADROOM_SIMD float reduce_max(F a) { return _mm512_reduce_max_ps(a); }
+
+  /// A square of sixteen vectors, in place.
+  HEADROOM_SIMD void transpose(F* v) {
+    F t[16];
+    for (int i = 0; i < 16; i += 2) {  // pairs of rows, then fours, inside 128-bit lanes
+      t[i] = _mm512_unpacklo_ps(v[i], v[i + 1]);
+      t[i + 1] = _mm512_unpackhi_ps(v[i], v[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4) {
+      v[i] = _mm512_shuffle_ps(t[i], t[i + 2], 0x44);
+      v[i + 1] = _mm512_shuffle_ps(t[i], t[i + 2], 0xEE);
+      v[i + 2] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+      v[i + 3] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xEE);
+    }
+    for (int i = 0; i < 4; ++i) {  // then the 4 × 4 square of those lanes
+      const F a = _mm512_shuffle_f32x4(v[i], v[i + 4], 0x88);
+      const F b = _mm512_shuffle_f32x4(v[i], v[i + 4], 0xDD);
+      const F c = _mm512_shuffle_f32x4(v[i + 8], v[i + 12], 0x88);
+      const F d = _mm512_shuffle_f32x4(v[i + 8], v[i + 12], 0xDD);
+      t[i] = _mm512_shuffle_f32x4(a, c, 0x88);
+      t[i + 8] = _mm512_shuffle_f32x4(a, c, 0xDD);
+      t[i + 4] = _mm512_shuffle_f32x4(b, d, 0x88);
+      t[i + 12] = _mm512_shuffle_f32x4(b, d, 0xDD);
+    }
+    for (int i = 0; i < 16; ++i) v[i] = t[i];
+  }
 
   /// exp(x) within 2 ulp for x ≤ 88; 0 for -inf; NaN stays NaN.
   HEADROOM_SIMD F exp(F x) {
