@@ -323,6 +323,7 @@ std::vector<MockTruth> MockServer::truths() const {
 int64_t MockServer::most_in_flight() const {
   return loop_->most_in_flight;
 }
+bool MockServer::running() const { return !loop_->stopping; }
 int64_t MockServer::connections() const {
   return loop_->accepted;
 }

@@ -42,6 +42,8 @@ class MockServer {
   int64_t most_in_flight() const;
   /// Accepted connections so far.
   int64_t connections() const;
+  /// False once the script let the server die or it was stopped.
+  bool running() const;
   /// Waits until the script lets the server die or stop() is called from elsewhere.
   void wait();
   /// Closes everything. Any thread; also the destructor's job.

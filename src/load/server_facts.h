@@ -1,0 +1,41 @@
+// ServerFacts: what a server says about itself before a run: models, and its plan where it has one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "http/url.h"
+#include "results/record.h"
+
+namespace headroom::load {
+
+struct ServerFacts {
+  /// Filled as far as the server tells: framework, version, digest, cache, attention, settings.
+  results::Server server;
+  /// One CPU machine when the plan says so; else empty.
+  results::Hardware hardware;
+  std::vector<results::PlanLine> plan;  // of GET /headroom/plan
+  std::optional<int64_t> vocabulary;    // token ids run from 0 to that
+};
+
+/// Asks GET /v1/models, /headroom/plan and /version; a path that the server does not have is no
+/// error. Errors name the address: kUnavailable when there is no connection, kUnauthorized for a
+/// refused key, kNotFound when the server lists its models and `model` is not among them.
+base::Result<ServerFacts> ask_server(const http::Url& url, const std::vector<std::string>& headers,
+                                     const std::string& model);
+
+/// The facts of a plan's JSON. Errors (kDataLoss): not the object that the plan should be.
+base::Result<ServerFacts> parse_plan(std::string_view json);
+
+/// Sends one text prompt of `words` words, asks for one token, and returns prompt tokens per word;
+/// nothing when the server gives no usage. `body` comes from the workload.
+std::optional<double> measure_tokens_per_word(const http::Url& url, std::string_view path,
+                                              const std::vector<std::string>& headers,
+                                              const std::string& body, int64_t words);
+
+}  // namespace headroom::load

@@ -1,0 +1,262 @@
+// From request records to a record of the point.
+#include "load/summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/clock.h"
+#include "base/version.h"
+
+namespace headroom::load {
+
+namespace {
+
+using Records = std::vector<RequestRecord>;
+
+struct Tokens {
+  std::optional<int64_t> input = 0, output = 0;
+  void add(std::optional<int64_t> in, std::optional<int64_t> out) {
+    input = input && in ? std::optional(*input + *in) : std::nullopt;
+    output = output && out ? std::optional(*output + *out) : std::nullopt;
+  }
+};
+
+void set_histogram(std::optional<base::Histogram>& target, base::Histogram histogram) {
+  if (!histogram.empty()) target = std::move(histogram);
+}
+
+/// Requests of a window: successes that were measured and ended in it.
+void fill_distributions(const Records& records, std::optional<Span> span, results::Window& window) {
+  base::Histogram ttft, tpot, e2e;
+  int64_t count = 0;
+  for (const RequestRecord& r : records) {
+    if (r.warmup || !r.ok() || (span && !span->contains(r.done))) continue;
+    ++count;
+    if (const auto value = r.ttft()) ttft.record(*value);
+    if (const auto value = r.e2e()) e2e.record(*value);
+    if (const auto value = r.tpot()) tpot.record(std::llround(*value));
+  }
+  window.requests = count;
+  set_histogram(window.ttft, std::move(ttft));
+  set_histogram(window.tpot, std::move(tpot));
+  set_histogram(window.e2e, std::move(e2e));
+}
+
+/// The prompt's length as the server counts it, else as it was made.
+std::optional<int64_t> prompt_tokens(const RequestRecord& r) {
+  return r.prompt_tokens ? r.prompt_tokens : r.prompt_intended;
+}
+
+results::Window whole_window(const PointRun& point, Span span) {
+  results::Window window;
+  const Records& records = point.recorder.records();
+  window.duration_s = static_cast<double>(span.length()) * 1e-9;
+  fill_distributions(records, std::nullopt, window);
+  set_histogram(window.itl, point.recorder.gaps().all());
+  Tokens tokens;
+  for (const RequestRecord& r : records)
+    if (!r.warmup && r.ok()) tokens.add(prompt_tokens(r), r.tokens());
+  window.input_tokens = tokens.input;
+  window.output_tokens = tokens.output;
+  return window;
+}
+
+/// In the steady window all load counts, warm-up that still runs included: it is what the server
+/// did in that time. Output counts when it arrives, a prompt when its first token does.
+results::Window window_of(const PointRun& point, Span span) {
+  results::Window window;
+  const Records& records = point.recorder.records();
+  window.duration_s = static_cast<double>(span.length()) * 1e-9;
+  fill_distributions(records, span, window);
+  set_histogram(window.itl, point.recorder.gaps().within(span));
+  std::optional<int64_t> input = 0;
+  for (const RequestRecord& r : records) {
+    if (!r.first_token || !span.contains(*r.first_token)) continue;
+    const auto tokens = prompt_tokens(r);
+    input = input && tokens ? std::optional(*input + *tokens) : std::nullopt;
+  }
+  window.input_tokens = input;
+  window.output_tokens = std::llround(point.recorder.tokens().within(span));
+  return window;
+}
+
+void count_requests(const Records& records, results::Measures& m) {
+  int64_t sent = 0, ok = 0, chunks = 0, output = 0;
+  Tokens client, server;
+  for (const RequestRecord& r : records) {
+    if (r.warmup) continue;
+    ++sent;
+    if (!r.ok()) {
+      ++m.requests_failed[failure_name(r.failure, r.http_status)];
+      continue;
+    }
+    ++ok;
+    chunks += r.chunks;
+    output += r.tokens();
+    client.add(r.prompt_intended, r.chunk_tokens);
+    server.add(r.prompt_tokens, r.output_tokens);
+  }
+  m.requests_sent = sent;
+  m.requests_ok = ok;
+  if (ok == 0) return;
+  m.client_input_tokens = client.input;
+  m.client_output_tokens = client.output;
+  m.server_input_tokens = server.input;
+  m.server_output_tokens = server.output;
+  if (chunks > 0) m.tokens_per_chunk = static_cast<double>(output) / static_cast<double>(chunks);
+}
+
+void fill_client(const PointRun& point, const RunFacts& facts, results::ClientLoad& client) {
+  base::Histogram lateness, queueing;
+  for (const RequestRecord& r : point.recorder.records()) {
+    if (r.warmup || !r.sent) continue;
+    lateness.record(*r.sent - r.intended);
+    queueing.record(*r.sent - r.released);
+  }
+  client.cpu_cores = point.client.cpu_cores;
+  set_histogram(client.lateness, std::move(lateness));
+  set_histogram(client.queueing, std::move(queueing));
+  set_histogram(client.connect, point.client.connect_time);
+  set_histogram(client.read_lag, point.client.read_lag);
+  client.settings["seed"] = std::to_string(facts.workload.seed);
+  client.settings["salt"] = facts.workload.salt;
+  client.settings["temperature"] = fmt::format("{}", facts.workload.temperature);
+  client.settings["endpoint"] = endpoint_path(facts.workload.endpoint);
+  client.settings["warmup_requests"] = std::to_string(point.warmup);
+  client.settings["clock"] = point.client.user_reads == 0     ? "kernel"
+                             : point.client.kernel_reads == 0 ? "user"
+                                                              : "kernel, some user";
+}
+
+double ms(int64_t ns) {
+  return static_cast<double>(ns) * 1e-6;
+}
+
+void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measures& m) {
+  const Records& records = point.recorder.records();
+  int64_t ok = 0, prompt_off = 0, fewer = 0, no_usage = 0, short_output = 0, again = 0;
+  int64_t chunks = 0, coalesced = 0, seen_prompt = 0;
+  for (const RequestRecord& r : records) {
+    if (r.warmup || !r.ok()) continue;
+    ++ok;
+    again += r.again;
+    chunks += r.chunks;
+    coalesced += r.coalesced;
+    no_usage += !r.output_tokens;
+    short_output += r.tokens() < facts.workload.output_tokens;
+    fewer += r.output_tokens && *r.output_tokens < r.chunk_tokens;
+    if (r.prompt_tokens && r.prompt_intended && *r.prompt_tokens != *r.prompt_intended) {
+      ++prompt_off;
+      seen_prompt = *r.prompt_tokens;
+    }
+  }
+  auto& doubts = m.doubts;
+  const int64_t failed = *m.requests_sent - ok;
+  if (failed > 0)
+    doubts["failures"] =
+        fmt::format("{} of {} requests failed; they count in no figure", failed, *m.requests_sent);
+  if (prompt_off > 0)
+    doubts["prompt_tokens"] =
+        fmt::format("{} of {} prompts: {} tokens sent, {} counted by the server", prompt_off, ok,
+                    facts.workload.input_tokens, seen_prompt);
+  if (fewer > 0)
+    doubts["output_tokens"] = fmt::format(
+        "{} of {} requests brought more chunks than the server counts tokens", fewer, ok);
+  if (no_usage > 0)
+    doubts["no_usage"] =
+        fmt::format("{} of {} requests came without usage: chunks count as tokens", no_usage, ok);
+  if (short_output > 0)
+    doubts["output_short"] = fmt::format("{} of {} requests ended before {} tokens", short_output,
+                                         ok, facts.workload.output_tokens);
+  if (m.tokens_per_chunk && *m.tokens_per_chunk > 1.02)
+    doubts["tokens_per_chunk"] = fmt::format(
+        "{:.2f} tokens per chunk: ITL is the gap of chunks, not of tokens", *m.tokens_per_chunk);
+  if (chunks > 0 && coalesced * 100 > chunks)
+    doubts["coalesced"] = fmt::format(
+        "{} of {} chunks came in one read with the one before: ITL is "
+        "coarse, TPOT is not",
+        coalesced, chunks);
+  if (again > 0)
+    doubts["resent"] = fmt::format(
+        "{} of {} requests were sent twice: the server had closed their "
+        "idle connection",
+        again, ok);
+  if (facts.distinct_prompts > 0 && point.next_index > facts.distinct_prompts)
+    doubts["prompts_repeated"] =
+        fmt::format("the file has {} prompts, fewer than were sent: prefix caches may help",
+                    facts.distinct_prompts);
+}
+
+void doubt_conduct(const PointRun& point, results::Measures& m) {
+  auto& doubts = m.doubts;
+  if (*m.requests_sent < 3 * point.concurrency)
+    doubts["few_requests"] =
+        fmt::format("{} requests at concurrency {}: start and drain weigh much", *m.requests_sent,
+                    point.concurrency);
+  if (!m.steady)
+    doubts["no_steady_window"] =
+        fmt::format("{} streams were never busy at once", point.concurrency);
+  else if (m.steady->requests.value_or(0) < point.concurrency)
+    doubts["short_steady_window"] =
+        fmt::format("only {} requests ended in the {:.1f} s at full concurrency",
+                    m.steady->requests.value_or(0), m.steady->duration_s.value_or(0));
+  if (point.client.user_reads > point.client.kernel_reads)
+    doubts["user_clock"] =
+        "the kernel gave no receive stamps: times include the client's own delay";
+  const auto& client = m.client;
+  if (client.cpu_cores && *client.cpu_cores > 0.8)
+    doubts["client_bound"] =
+        fmt::format("the client used {:.2f} of its one core", *client.cpu_cores);
+  // A closed loop that hands slots over late keeps fewer streams busy than it claims.
+  if (client.lateness && m.whole.e2e) {
+    const int64_t late = client.lateness->percentile(99);
+    if (late > 20'000'000 && static_cast<double>(late) > 0.02 * m.whole.e2e->mean())
+      doubts["client_late"] = fmt::format("the client sent up to {:.1f} ms late (p99)", ms(late));
+  }
+}
+
+}  // namespace
+
+results::Record summarize(const PointRun& point, const RunFacts& facts) {
+  results::Record record;
+  record.run = facts.run;
+  record.label = facts.label;
+  record.time = base::utc_text(point.unix_start_ns);
+  record.date = record.time.substr(0, 10);
+  record.client = fmt::format("headroom {}", base::kVersion);
+  record.client_protocol = results::kClientProtocol;
+  record.server = facts.server.server;
+  record.hardware = facts.server.hardware;
+  record.plan = facts.server.plan;
+  const bool file = facts.distinct_prompts > 0;
+  if (!file) {
+    record.workload.input_tokens = facts.workload.input_tokens;
+    record.workload.input_lengths = facts.dataset == "random" ? "fixed" : "about fixed";
+  } else {
+    record.workload.input_lengths = "as in the file";
+  }
+  record.workload.output_tokens = facts.workload.output_tokens;
+  record.workload.output_lengths = "fixed";
+  record.workload.dataset = facts.dataset;
+  record.workload.arrivals = point.arrivals;
+  record.workload.concurrency = point.concurrency;
+  results::Measures& m = record.measures;
+  const Records& records = point.recorder.records();
+  count_requests(records, m);
+  std::optional<Span> span;
+  for (const RequestRecord& r : records) {
+    if (r.warmup) continue;
+    if (!span) span = Span{r.released, r.done};
+    span->begin = std::min(span->begin, r.released);
+    span->end = std::max(span->end, r.done);
+  }
+  if (span) m.whole = whole_window(point, *span);
+  if (const auto steady = steady_window(records, point.concurrency))
+    m.steady = window_of(point, *steady);
+  fill_client(point, facts, m.client);
+  doubt_counts(point, facts, m);
+  doubt_conduct(point, m);
+  return record;
+}
+
+}  // namespace headroom::load
