@@ -26,9 +26,9 @@ struct Options {
 base::Result<> finish_options(Options& o) {
   HEADROOM_TRY(o.bench.workload.endpoint, load::parse_endpoint(o.endpoint));
   for (const std::string& header : o.bench.headers)
-    if (header.find(':') == std::string::npos ||
-        header.find_first_of("\r\n") != std::string::npos)
-      return base::fail(base::ErrorCode::kInvalidArgument, "--header {}: not \"Name: value\"", header);
+    if (header.find(':') == std::string::npos || header.find_first_of("\r\n") != std::string::npos)
+      return base::fail(base::ErrorCode::kInvalidArgument, "--header {}: not \"Name: value\"",
+                        header);
   if (!o.api_key.empty()) o.bench.headers.push_back("Authorization: Bearer " + o.api_key);
   o.bench.workload.salt = o.no_salt ? "" : o.salt.empty() ? load::fresh_salt() : o.salt;
   for (const std::string& entry : o.recipe) {

@@ -190,6 +190,7 @@ CommandResult serve(Options& options) {
   HEADROOM_TRY(facts.checkpoint_digest, checkpoint_digest(options.model));
   facts.attention = options.attention;
   facts.kv = load.kv;
+  facts.vocab = loaded->vocab_size();
   facts.page_size = loaded->page_size();
   facts.pages = loaded->page_count();
   facts.cache_bytes = loaded->cache_bytes();

@@ -15,6 +15,7 @@ using CommandResult = base::Result<int>;
 using AddCommand = void (*)(CLI::App& app, std::function<CommandResult()>& run);
 
 #define HEADROOM_COMMANDS(X) \
+  X(bench) \
   X(compare) \
   X(export) \
   X(frontier) \
@@ -22,6 +23,7 @@ using AddCommand = void (*)(CLI::App& app, std::function<CommandResult()>& run);
   X(import) \
   X(inspect) \
   X(limit) \
+  X(mock) \
   X(plan) \
   X(serve) \
   X(store)

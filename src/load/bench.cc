@@ -31,7 +31,8 @@ Result<> apply_recipe(const std::map<std::string, std::string>& recipe, results:
       int64_t parsed = 0;
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
       if (error != std::errc{} || end != value.data() + value.size() || parsed < 1)
-        return fail(ErrorCode::kInvalidArgument, "--recipe {}={}: not a positive number", key, value);
+        return fail(ErrorCode::kInvalidArgument, "--recipe {}={}: not a positive number", key,
+                    value);
       *number->second = parsed;
     } else {
       server.flags[key] = value;
@@ -71,8 +72,8 @@ void fit_words(const http::Url& url, const std::vector<std::string>& headers,
   const std::string stream = R"("stream":true,"stream_options":{"include_usage":true})";
   if (const size_t at = body.find(stream); at != std::string::npos)
     body.replace(at, stream.size(), R"("stream":false)");
-  const auto per_word = measure_tokens_per_word(url, endpoint_path(workload.endpoint), headers, body,
-                                                kWords);
+  const auto per_word =
+      measure_tokens_per_word(url, endpoint_path(workload.endpoint), headers, body, kWords);
   if (per_word) workload.words_per_token = 1 / *per_word;
 }
 
@@ -84,7 +85,7 @@ struct Prepared {
 
 Result<Prepared> prepare(const BenchOptions& options) {
   Prepared p;
-  HEADROOM_TRY(p.url, parse_server_url(options.url));
+  HEADROOM_TRY(p.url, http::parse_server_url(options.url));
   for (const int64_t c : options.concurrency)
     if (c < 1 || c > 100'000)
       return fail(ErrorCode::kInvalidArgument, "concurrency {} is not 1 to 100000", c);
@@ -135,7 +136,8 @@ class PointBar {
     std::string note = duration_ns_ ? fmt::format("{} requests", progress.ended)
                                     : fmt::format("{}/{} requests", progress.ended, wanted_);
     if (progress.failed > 0) note += fmt::format(", {} failed", progress.failed);
-    bar_.note(fmt::format("{}, {:.0f} tok/s now", note, rate_));
+    if (rate_ > 0) note += fmt::format(", {:.0f} tok/s now", rate_);
+    bar_.note(std::move(note));
     bar_.update(duration_ns_ ? (now - started_) / 1'000'000 : progress.tokens);
   }
   void finish() { bar_.finish(); }

@@ -47,8 +47,8 @@ struct BenchOutcome {
   std::optional<base::Error> error;
 };
 
-/// `store` may be null (nothing is kept); `on_point` hears of each point after it was stored; `stop`
-/// drops the running point and ends the run with kCancelled.
+/// `store` may be null (nothing is kept); `on_point` hears of each point after it was stored;
+/// `stop` drops the running point and ends the run with kCancelled.
 BenchOutcome run_bench(const BenchOptions& options, results::Store* store,
                        const std::function<void(const BenchPoint&)>& on_point = {},
                        const std::atomic<bool>* stop = nullptr);

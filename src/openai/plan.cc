@@ -66,6 +66,7 @@ std::string plan_json(const PlanFacts& facts, const std::vector<kernels::OpChoic
       .field("isa", cpu.isa)
       .field("memory_bytes", cpu.memory_bytes)
       .end_object();
+  if (facts.vocab > 0) json.field("vocab_size", facts.vocab);
   json.field("kv", kernels::kv_type_name(facts.kv))
       .field("attention", chosen_attention(plan))
       .field("attention_asked", facts.attention);

@@ -18,6 +18,7 @@ struct PlanFacts {
   kernels::KvType kv = kernels::KvType::kBf16;
   int32_t page_size = 0, pages = 0, max_context = 0, threads = 0;
   int64_t cache_bytes = 0;
+  int32_t vocab = 0;  // token ids run from 0 to that
   engine::EngineOptions engine;
 };
 

@@ -323,7 +323,9 @@ std::vector<MockTruth> MockServer::truths() const {
 int64_t MockServer::most_in_flight() const {
   return loop_->most_in_flight;
 }
-bool MockServer::running() const { return !loop_->stopping; }
+bool MockServer::running() const {
+  return !loop_->stopping;
+}
 int64_t MockServer::connections() const {
   return loop_->accepted;
 }
