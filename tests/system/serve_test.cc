@@ -110,7 +110,7 @@ TEST_F(Serve, GreedyIdsFollowTheGoldenContinuation) {
   const bj::value json = bj::parse(complete(R"({"prompt":[0,50,1922,649,262,598,498,314,262,538],
       "max_tokens":4,"temperature":0,"return_token_ids":true})")
                                        .body);
-  EXPECT_EQ(json.at("choices").at(0).at("token_ids").at(0).as_int64(), 845);
+  EXPECT_EQ(bj::serialize(json.at("choices").at(0).at("token_ids")), "[845,297,264,2947]");
 }
 
 TEST_F(Serve, SameTokensWhateverRunsBesides) {
