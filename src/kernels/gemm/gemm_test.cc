@@ -115,7 +115,9 @@ TEST(Gemm, NoRowsWritesNothing) {
   base::ThreadPool pool(2);
   const Problem p(8, 8, 1, 1, DType::kBF16);
   for (const GemmKernel& kernel : gemm_kernels())
-    if (!kernel.refuses(p.desc)) EXPECT_TRUE(p.run(kernel, pool, 0, 0).empty());
+    if (!kernel.refuses(p.desc)) {
+      EXPECT_TRUE(p.run(kernel, pool, 0, 0).empty());
+    }
 }
 
 TEST(Gemm, OtherWeightTypesAreRefused) {

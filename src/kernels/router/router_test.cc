@@ -184,9 +184,13 @@ TEST(Router, NanNeverLeavesTheRangeNorRepeatsAnExpert) {
         EXPECT_EQ(distinct.size(), routed.ids.size()) << kernel.name << " " << d.text();
         EXPECT_GE(*distinct.begin(), 0);
         EXPECT_LT(*distinct.rbegin(), d.experts);
-        if (kind == 1 && d.scoring == Scoring::kSigmoid) EXPECT_EQ(routed.ids[0], 5);
+        if (kind == 1 && d.scoring == Scoring::kSigmoid) {
+          EXPECT_EQ(routed.ids[0], 5);
+        }
         // The fault shows: a weight taken from NaN is NaN.
-        if (kind == 0) EXPECT_TRUE(std::isnan(routed.weights[0]));
+        if (kind == 0) {
+          EXPECT_TRUE(std::isnan(routed.weights[0]));
+        }
       });
     }
   }
