@@ -1,6 +1,7 @@
 // CSV rows as records: the table of columns, and the checks of their values.
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <set>
 
 #include "results/csv_reader.h"
@@ -14,32 +15,39 @@ using base::fail;
 using base::Result;
 
 // A setter puts one cell into the record or says what would have been right.
-using Setter = const char* (*)(std::string_view cell, Record& record);
+using Setter = std::function<const char*(std::string_view cell, Record& record)>;
 
-template <std::string& (*kField)(Record&)>
-const char* text(std::string_view cell, Record& record) {
-  kField(record) = cell;
-  return nullptr;
+// `field`: the member that a column fills, as a function of the record.
+template <typename Field>
+Setter text(Field field) {
+  return [field](std::string_view cell, Record& record) -> const char* {
+    field(record) = cell;
+    return nullptr;
+  };
 }
 
-template <std::optional<int64_t>& (*kField)(Record&)>
-const char* count(std::string_view cell, Record& record) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc{} || end != cell.data() + cell.size() || value < 1)
-    return "a whole number above 0";
-  kField(record) = value;
-  return nullptr;
+template <typename Field>
+Setter count(Field field) {
+  return [field](std::string_view cell, Record& record) -> const char* {
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error != std::errc{} || end != cell.data() + cell.size() || value < 1)
+      return "a whole number above 0";
+    field(record) = value;
+    return nullptr;
+  };
 }
 
-template <std::optional<Printed>& (*kField)(Record&)>
-const char* figure(std::string_view cell, Record& record) {
-  auto printed = Printed::parse(cell);
-  // 0 tok/s or 0 ms is how other tools write "not measured"; here the cell stays empty for that.
-  if (!printed || printed->value <= 0 || printed->value > 1e12)
-    return "a positive number (leave the cell empty when there is none)";
-  kField(record) = std::move(*printed);
-  return nullptr;
+template <typename Field>
+Setter figure(Field field) {
+  return [field](std::string_view cell, Record& record) -> const char* {
+    auto printed = Printed::parse(cell);
+    // 0 tok/s or 0 ms is how other tools write "not measured"; here the cell stays empty for that.
+    if (!printed || printed->value <= 0 || printed->value > 1e12)
+      return "a positive number (leave the cell empty when there is none)";
+    field(record) = std::move(*printed);
+    return nullptr;
+  };
 }
 
 const char* date(std::string_view cell, Record& record) {
@@ -97,46 +105,46 @@ struct Column {
 const std::vector<Column>& columns() {
   static const std::vector<Column> table = {
       {{"date"}, date},
-      {{"run"}, text<+FIELD(run)>},
-      {{"label"}, text<+FIELD(label)>},
-      {{"repeat"}, count<+FIELD(repeat)>},
-      {{"model"}, text<+FIELD(server.model)>},
-      {{"hardware", "hw", "gpu"}, text<+FIELD(hardware.name)>},
-      {{"devices", "num_gpu", "num_gpus", "gpus"}, count<+FIELD(hardware.devices)>},
-      {{"version", "framework_version"}, text<+FIELD(server.framework_version)>},
+      {{"run"}, text(FIELD(run))},
+      {{"label"}, text(FIELD(label))},
+      {{"repeat"}, count(FIELD(repeat))},
+      {{"model"}, text(FIELD(server.model))},
+      {{"hardware", "hw", "gpu"}, text(FIELD(hardware.name))},
+      {{"devices", "num_gpu", "num_gpus", "gpus"}, count(FIELD(hardware.devices))},
+      {{"version", "framework_version"}, text(FIELD(server.framework_version))},
       {{"framework", "backend"}, framework},
-      {{"image"}, text<+FIELD(server.image)>},
-      {{"precision"}, text<+FIELD(server.precision)>},
-      {{"kv", "kv_cache_dtype"}, text<+FIELD(server.kv)>},
-      {{"attention"}, text<+FIELD(server.attention)>},
-      {{"speculative", "spec_decoding", "spec_method"}, text<+FIELD(server.speculative)>},
-      {{"recipe"}, text<+FIELD(server.recipe)>},
-      {{"fingerprint", "recipe_fingerprint"}, text<+FIELD(server.recipe_fingerprint)>},
-      {{"tp"}, count<+FIELD(server.layout.tp)>},
-      {{"pp"}, count<+FIELD(server.layout.pp)>},
-      {{"ep"}, count<+FIELD(server.layout.ep)>},
+      {{"image"}, text(FIELD(server.image))},
+      {{"precision"}, text(FIELD(server.precision))},
+      {{"kv", "kv_cache_dtype"}, text(FIELD(server.kv))},
+      {{"attention"}, text(FIELD(server.attention))},
+      {{"speculative", "spec_decoding", "spec_method"}, text(FIELD(server.speculative))},
+      {{"recipe"}, text(FIELD(server.recipe))},
+      {{"fingerprint", "recipe_fingerprint"}, text(FIELD(server.recipe_fingerprint))},
+      {{"tp"}, count(FIELD(server.layout.tp))},
+      {{"pp"}, count(FIELD(server.layout.pp))},
+      {{"ep"}, count(FIELD(server.layout.ep))},
       {{"dp_attention"}, dp_attention},
-      {{"input", "isl", "input_tokens"}, count<+FIELD(workload.input_tokens)>},
-      {{"output", "osl", "output_tokens"}, count<+FIELD(workload.output_tokens)>},
-      {{"dataset"}, text<+FIELD(workload.dataset)>},
-      {{"arrivals"}, text<+FIELD(workload.arrivals)>},
-      {{"concurrency", "conc", "max_concurrency"}, count<+FIELD(workload.concurrency)>},
+      {{"input", "isl", "input_tokens"}, count(FIELD(workload.input_tokens))},
+      {{"output", "osl", "output_tokens"}, count(FIELD(workload.output_tokens))},
+      {{"dataset"}, text(FIELD(workload.dataset))},
+      {{"arrivals"}, text(FIELD(workload.arrivals))},
+      {{"concurrency", "conc", "max_concurrency"}, count(FIELD(workload.concurrency))},
       {{"rate", "request_rate"}, rate},
       {{"tok_s_gpu", "tput_per_gpu", "tput_per_gpu_tok_s"},
-       figure<+FIELD(published.tok_s_gpu)>,
+       figure(FIELD(published.tok_s_gpu)),
        true},
-      {{"input_tok_s_gpu", "input_tput_per_gpu"}, figure<+FIELD(published.input_tok_s_gpu)>, true},
+      {{"input_tok_s_gpu", "input_tput_per_gpu"}, figure(FIELD(published.input_tok_s_gpu)), true},
       {{"output_tok_s_gpu", "output_tput_per_gpu"},
-       figure<+FIELD(published.output_tok_s_gpu)>,
+       figure(FIELD(published.output_tok_s_gpu)),
        true},
-      {{"tpot_ms"}, figure<+FIELD(published.tpot_ms)>, true},
+      {{"tpot_ms"}, figure(FIELD(published.tpot_ms)), true},
       {{"interactivity", "intvty_tok_s_user", "tok_s_user"},
-       figure<+FIELD(published.interactivity)>,
+       figure(FIELD(published.interactivity)),
        true},
-      {{"ttft_ms"}, figure<+FIELD(published.ttft_ms)>, true},
-      {{"itl_ms"}, figure<+FIELD(published.itl_ms)>, true},
-      {{"e2e_ms", "e2el_ms"}, figure<+FIELD(published.e2e_ms)>, true},
-      {{"statistic"}, text<+FIELD(published.statistic)>},
+      {{"ttft_ms"}, figure(FIELD(published.ttft_ms)), true},
+      {{"itl_ms"}, figure(FIELD(published.itl_ms)), true},
+      {{"e2e_ms", "e2el_ms"}, figure(FIELD(published.e2e_ms)), true},
+      {{"statistic"}, text(FIELD(published.statistic))},
   };
   return table;
 }
