@@ -106,6 +106,7 @@ Result<Prepared> prepare(const BenchOptions& options) {
   if (p.facts.server.server.recipe_fingerprint.empty())
     p.facts.server.server.recipe_fingerprint = fingerprint(p.facts);
   WorkloadOptions& workload = p.facts.workload;
+  workload.ask_token_ids = p.facts.server.server.framework == "headroom";
   if (p.facts.server.vocabulary && !options.token_range_given)
     fit_token_range(*p.facts.server.vocabulary, workload);
   if (workload.dataset == "text") fit_words(p.url, options.headers, workload);

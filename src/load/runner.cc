@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "http/client.h"
 #include "http/load_client.h"
 #include "load/arrival.h"
 
@@ -73,6 +74,7 @@ class PointRunner final : public http::LoadHandler {
   void release(size_t slot, int64_t freed);
   bool more_wanted() const;
   void judge(const StreamReader& reader);
+  void check_alive();
   void tick();
 
   const PointOptions& options_;
@@ -88,6 +90,7 @@ class PointRunner final : public http::LoadHandler {
   int64_t measured_released_ = 0;
   std::optional<int64_t> measured_from_;
   int64_t refused_ = 0;
+  int64_t lost_ = 0;  // requests whose connection broke or never came
   std::optional<base::Error> fatal_;
 };
 
@@ -161,6 +164,9 @@ void PointRunner::judge(const StreamReader& reader) {
   const RequestRecord& record = reader.record;
   if (record.ok()) return;
   ++progress_.failed;
+  if (record.failure == Failure::kConnect || record.failure == Failure::kReset ||
+      record.failure == Failure::kCut)
+    ++lost_;
   const std::string kind = failure_name(record.failure, record.http_status);
   run_.first_failures.try_emplace(kind, reader.why);
   if (record.failure == Failure::kConnect && ++refused_ >= kRefusedInARow && !fatal_)
@@ -175,6 +181,19 @@ void PointRunner::judge(const StreamReader& reader) {
     fatal_ = base::Error{ErrorCode::kUnavailable,
                          fmt::format("{}: all {} requests failed ({}): {}", options_.url.address(),
                                      progress_.ended, kind, reader.why)};
+}
+
+/// Connections broke: a server that died near the point's end must not pass for one that failed a
+/// few requests.
+void PointRunner::check_alive() {
+  http::ClientOptions options;
+  options.headers = options_.headers;
+  const auto answer = http::get(options_.url, "/v1/models", options);
+  if (answer) return;
+  fatal_ =
+      base::Error{ErrorCode::kUnavailable,
+                  fmt::format("the server went away after {} good and {} failed requests: {}",
+                              run_.recorder.succeeded(), progress_.failed, answer.error().message)};
 }
 
 void PointRunner::tick() {
@@ -204,6 +223,7 @@ base::Result<PointRun> PointRunner::run() {
       tick();
     }
   }
+  if (!fatal_ && lost_ > 0) check_alive();
   if (fatal_) return tl::unexpected<base::Error>(*fatal_);
   const auto wall = static_cast<double>(base::now_ns() - start);
   run_.client.cpu_cores = static_cast<double>(thread_cpu_ns() - cpu_start) / wall;

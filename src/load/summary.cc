@@ -122,6 +122,7 @@ void fill_client(const PointRun& point, const RunFacts& facts, results::ClientLo
   client.settings["salt"] = facts.workload.salt;
   client.settings["temperature"] = fmt::format("{}", facts.workload.temperature);
   client.settings["endpoint"] = endpoint_path(facts.workload.endpoint);
+  client.settings["token_ids_asked"] = facts.workload.ask_token_ids ? "yes" : "no";
   client.settings["warmup_requests"] = std::to_string(point.warmup);
   client.settings["clock"] = point.client.user_reads == 0     ? "kernel"
                              : point.client.kernel_reads == 0 ? "user"

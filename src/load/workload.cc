@@ -149,6 +149,7 @@ Workload::Prompt Workload::prompt(uint64_t index) const {
   json.field("max_tokens", options_.output_tokens).field("min_tokens", options_.output_tokens);
   json.field("ignore_eos", true).field("temperature", options_.temperature);
   if (options_.temperature > 0) json.field("seed", static_cast<int64_t>(index & 0x7FFFFFFF));
+  if (options_.ask_token_ids) json.field("return_token_ids", true);
   json.field("stream", true).key("stream_options").begin_object();
   json.field("include_usage", true).end_object();
   json.end_object();

@@ -29,6 +29,9 @@ struct WorkloadOptions {
   /// Goes into every prompt, so that no cache knows it from an earlier run. Empty: prompts depend
   /// on the seed alone.
   std::string salt;
+  /// Asks for the token ids beside the text, where the server is known to give them: a token that
+  /// completes no character yet then counts when it comes.
+  bool ask_token_ids = false;
   int64_t token_low = 1000, token_high = 20000;  // random ids are taken from [low, high)
   double words_per_token = 0.75;                 // for "text"
 };

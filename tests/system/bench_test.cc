@@ -1,0 +1,237 @@
+// `headroom bench` as a stranger runs it: a process against scripted servers, its JSON, its store.
+#include <gtest/gtest.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <filesystem>
+#include <thread>
+
+#include "load/mock/mock_server.h"
+#include "results/store.h"
+
+namespace headroom::load {
+namespace {
+
+namespace bj = boost::json;
+namespace fs = std::filesystem;
+
+struct Finished {
+  int status = -1;
+  std::string out, err;
+};
+
+/// The program with files for its output.
+class BenchProcess {
+ public:
+  explicit BenchProcess(std::vector<std::string> arguments) {
+    folder_ = fs::path(testing::TempDir()) / fmt::format("bench_{}_{}", ::getpid(), counter_++);
+    fs::create_directories(folder_);
+    arguments.insert(arguments.begin(), {HEADROOM_BINARY_DIR "/headroom", "bench"});
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      if (!std::freopen((folder_ / "out").c_str(), "w", stdout) ||
+          !std::freopen((folder_ / "err").c_str(), "w", stderr))
+        ::_exit(126);
+      std::vector<char*> argv;
+      for (std::string& argument : arguments) argv.push_back(argument.data());
+      argv.push_back(nullptr);
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+  }
+  ~BenchProcess() { fs::remove_all(folder_); }
+  std::string read(const char* name) const {
+    std::ifstream file(folder_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void interrupt_after_first_line() const {
+    for (int i = 0; i < 3000 && read("out").find('\n') == std::string::npos; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ::kill(pid_, SIGINT);
+  }
+  Finished finish() const {
+    int raw = 0;
+    ::waitpid(pid_, &raw, 0);
+    return {WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw), read("out"), read("err")};
+  }
+
+ private:
+  static inline int counter_ = 0;
+  fs::path folder_;
+  pid_t pid_ = -1;
+};
+
+std::unique_ptr<MockServer> mock(const std::string& script) {
+  const auto parsed = parse_mock_script(script);
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  auto server = MockServer::start(*parsed);
+  EXPECT_TRUE(server) << server.error().message;
+  return std::move(*server);
+}
+
+std::string database(const char* name) {
+  const fs::path path = fs::path(testing::TempDir()) / fmt::format("{}_{}.db", name, ::getpid());
+  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path.string() + suffix);
+  return path.string();
+}
+
+std::vector<results::StoredRecord> stored(const std::string& path) {
+  const auto store = results::Store::open(path, results::Store::Mode::kRead);
+  EXPECT_TRUE(store) << store.error().message;
+  const auto records = store->all();
+  EXPECT_TRUE(records);
+  return *records;
+}
+
+TEST(Bench, points_as_json_and_in_the_store) {
+  const auto server = mock("ttft=10,interval=4");
+  const std::string db = database("points");
+  const Finished run = BenchProcess({"--url",
+                                     server->url() + "/v1",
+                                     "--model",
+                                     "mock",
+                                     "--concurrency",
+                                     "1,3",
+                                     "--input",
+                                     "50",
+                                     "--output",
+                                     "9",
+                                     "--requests",
+                                     "9",
+                                     "--db",
+                                     db,
+                                     "--json",
+                                     "--hardware",
+                                     "test",
+                                     "--devices",
+                                     "2",
+                                     "--recipe",
+                                     "framework=mock,tp=2,x=1",
+                                     "--label",
+                                     "first"})
+                           .finish();
+  ASSERT_EQ(run.status, 0) << run.err;
+  const bj::value root = bj::parse(run.out);
+  const bj::array& points = root.at("points").as_array();
+  ASSERT_EQ(points.size(), 2u);
+  for (const bj::value& point : points) {
+    EXPECT_EQ(point.at("requests_ok").as_int64(), 9);
+    EXPECT_TRUE(point.at("requests_failed").as_object().empty());
+    EXPECT_EQ(point.at("server_output_tokens").as_int64(), 81);
+    EXPECT_EQ(point.at("input_tokens").as_int64(), 450);
+    const double tpot = point.at("tpot_ms").at("p50").to_number<double>();
+    EXPECT_GT(tpot, 3.5);
+    EXPECT_LT(tpot, 40);
+    EXPECT_NEAR(point.at("interactivity").at("p50").to_number<double>(), 1000 / tpot, 1e-6);
+    EXPECT_NEAR(point.at("tok_s_gpu").to_number<double>(),
+                point.at("tok_s").to_number<double>() / 2, 1e-6);
+  }
+  const auto records = stored(db);
+  ASSERT_EQ(records.size(), 2u);
+  for (const auto& entry : records) {
+    const results::Record& record = entry.record;
+    EXPECT_EQ(record.label, "first");
+    EXPECT_EQ(record.server.framework, "mock");
+    EXPECT_EQ(record.server.layout.tp, 2);
+    EXPECT_EQ(record.server.flags.at("x"), "1");
+    EXPECT_EQ(record.hardware.devices, 2);
+    EXPECT_EQ(record.hardware.devices_source, results::kDevicesStated);
+    EXPECT_EQ(record.workload.arrivals, "closed");
+    ASSERT_TRUE(record.measures.whole.itl);
+    EXPECT_EQ(record.measures.whole.itl->count(), 9u * 8u);
+    EXPECT_FALSE(record.measures.client.settings.at("salt").empty());
+  }
+}
+
+TEST(Bench, without_a_count_of_devices_there_is_no_figure_per_device) {
+  const auto server = mock("ttft=2,interval=1");
+  const Finished run = BenchProcess({"--url", server->url(), "--model", "mock", "--output", "4",
+                                     "--json", "--requests", "3", "--warmup", "0"})
+                           .finish();
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_TRUE(bj::parse(run.out).at("points").at(0).at("tok_s_gpu").is_null());
+}
+
+TEST(Bench, disagreeing_counts_and_bundles_are_flagged) {
+  const auto server = mock("ttft=2,interval=1,prompt_off=1,tokens=3");
+  const Finished run = BenchProcess({"--url", server->url(), "--model", "mock", "--output", "9",
+                                     "--input", "20", "--json", "--requests", "6"})
+                           .finish();
+  ASSERT_EQ(run.status, 0) << run.err;
+  const bj::value root = bj::parse(run.out);
+  const bj::object& flags = root.at("points").at(0).at("flags").as_object();
+  ASSERT_TRUE(flags.contains("prompt_tokens")) << run.out;
+  EXPECT_NE(flags.at("prompt_tokens").as_string().find("20 tokens sent, 21"), std::string::npos);
+  EXPECT_TRUE(flags.contains("tokens_per_chunk"));
+  EXPECT_NEAR(root.at("points").at(0).at("tokens_per_chunk").to_number<double>(), 3, 1e-9);
+}
+
+TEST(Bench, text_prompts_are_fitted_to_the_servers_tokens) {
+  const auto server = mock("ttft=2,interval=1");
+  const Finished run =
+      BenchProcess({"--url", server->url(), "--model", "mock", "--output", "4", "--input", "40",
+                    "--dataset", "text", "--json", "--requests", "4", "--warmup", "0"})
+          .finish();
+  ASSERT_EQ(run.status, 0) << run.err;
+  // The mock counts words, so that a word is a token.
+  EXPECT_EQ(bj::parse(run.out).at("points").at(0).at("input_tokens").as_int64(), 160);
+}
+
+void expect_one_line(const Finished& run, const std::string& part) {
+  EXPECT_EQ(run.status, 1);
+  EXPECT_NE(run.err.find(part), std::string::npos) << run.err;
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+}
+
+TEST(Bench, refused_wrong_model_and_failing_servers_give_one_line) {
+  auto server = mock("ttft=2,interval=1");
+  const std::string url = server->url(), address = url.substr(7);
+  expect_one_line(BenchProcess({"--url", url, "--model", "nope", "--quiet"}).finish(),
+                  address + " does not serve the model \"nope\"; it serves: mock");
+  server.reset();
+  expect_one_line(BenchProcess({"--url", url, "--model", "mock", "--quiet"}).finish(),
+                  "no connection to " + address + ": connection refused");
+  server = mock("status=500");
+  expect_one_line(BenchProcess({"--url", server->url(), "--model", "mock", "--quiet"}).finish(),
+                  "requests failed (http 500): HTTP 500: mock failure");
+  EXPECT_EQ(BenchProcess({"--url", "ftp://x", "--model", "mock"}).finish().status, 2);
+  EXPECT_EQ(BenchProcess({"--url", url}).finish().status, 2);
+}
+
+TEST(Bench, a_server_that_dies_costs_the_running_point_only) {
+  // The first point sends 4 x 8 tokens; the second would need as many, and the server dies at 50.
+  const auto server = mock("ttft=2,interval=5,die_after=50");
+  const std::string db = database("dies");
+  const Finished run =
+      BenchProcess({"--url", server->url(), "--model", "mock", "--concurrency", "1,2", "--output",
+                    "8", "--requests", "4", "--warmup", "0", "--db", db, "--quiet", "--json"})
+          .finish();
+  EXPECT_EQ(run.status, 1);
+  EXPECT_NE(run.err.find(server->url().substr(7)), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("1 complete point kept in " + db), std::string::npos) << run.err;
+  EXPECT_EQ(bj::parse(run.out).at("points").as_array().size(), 1u);
+  EXPECT_FALSE(bj::parse(run.out).at("error").is_null());
+  EXPECT_EQ(stored(db).size(), 1u);
+}
+
+TEST(Bench, ctrl_c_keeps_complete_points) {
+  const auto server = mock("ttft=2,interval=10");
+  const std::string db = database("interrupt");
+  BenchProcess process({"--url", server->url(), "--model", "mock", "--concurrency", "4,1",
+                        "--output", "20", "--requests", "40", "--warmup", "0", "--db", db,
+                        "--quiet"});
+  process.interrupt_after_first_line();
+  const Finished run = process.finish();
+  EXPECT_EQ(run.status, 1);
+  EXPECT_NE(run.err.find("interrupted: the running point was dropped; 1 complete point kept in"),
+            std::string::npos)
+      << run.err;
+  EXPECT_EQ(stored(db).size(), 1u);
+}
+
+}  // namespace
+}  // namespace headroom::load
