@@ -25,6 +25,9 @@ endif()
 # The engine promises the same bits whatever a request is batched with: no fused or reordered
 # arithmetic that the source does not ask for.
 add_compile_options(-ffp-contract=off)
+if(HEADROOM_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)  # the fuzzers see into the libraries
+endif()
 if(HEADROOM_SANITIZE)
   add_compile_options(-fsanitize=${HEADROOM_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
