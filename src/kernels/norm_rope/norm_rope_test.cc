@@ -1,4 +1,5 @@
 // Tests of rms_norm, rope_query and kv_write, and of the row formats of the cache.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
