@@ -131,10 +131,14 @@ class ServerOn final : public Server {
       asio::post(context->io, [context, now] { close_sessions(*context, now); });
   }
 
+  // Spelled out: gcc 12 instantiates a generic handler for overloads it then drops.
+  using Peer =
+      typename Protocol::socket::template rebind_executor<asio::io_context::executor_type>::other;
+
   void accept() {
     if (!acceptor_->is_open()) return;
     const auto& context = contexts_[next_++ % contexts_.size()];
-    acceptor_->async_accept(context->io, [this, context](ErrorCode error, auto socket) {
+    acceptor_->async_accept(context->io, [this, context](ErrorCode error, Peer socket) {
       if (!acceptor_->is_open()) return;
       if (error) {
         // Out of descriptors, most likely: let some be given back first.

@@ -135,20 +135,20 @@ class Session : public std::enable_shared_from_this<Session> {
     answer(request);
   }
 
-  void reading_failed(ErrorCode error) {
+  void reading_failed(ErrorCode code) {
     using beast::http::error;
-    if (error == asio::error::operation_aborted && timed_out_)
+    if (code == asio::error::operation_aborted && timed_out_)
       return refuse(408, "the request did not arrive in time");
-    if (error == error::header_limit || error == error::buffer_overflow)
+    if (code == error::header_limit || code == error::buffer_overflow)
       return refuse(431, fmt::format("the request head is larger than {} bytes",
                                      shared_->options.max_header_bytes));
-    if (error == error::body_limit)
+    if (code == error::body_limit)
       return refuse(413, fmt::format("the request body is larger than {} bytes",
                                      shared_->options.max_body_bytes));
     const bool ours =
-        error.category() == beast::http::make_error_code(error::end_of_stream).category();
-    if (ours && error != error::end_of_stream && error != error::partial_message)
-      return refuse(400, fmt::format("malformed HTTP request: {}", error.message()));
+        code.category() == beast::http::make_error_code(error::end_of_stream).category();
+    if (ours && code != error::end_of_stream && code != error::partial_message)
+      return refuse(400, fmt::format("malformed HTTP request: {}", code.message()));
     close();
   }
 
