@@ -133,3 +133,14 @@ function(headroom_fuzzer name)
   target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
 endfunction()
+
+# headroom_embed(name files...): compiles files into library <name>, which gives them by
+# headroom::<name>::embedded_files().
+function(headroom_embed name)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/embedded.cc)
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -D "OUT=${out}" -D "NAMESPACE=${name}" -D "FILES=${ARGN}"
+            -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${ARGN} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+  target_sources(headroom_${name} PRIVATE ${out})
+endfunction()

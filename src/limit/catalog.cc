@@ -21,7 +21,7 @@ struct Found {
 
 std::vector<std::string> names(std::string_view extension) {
   std::vector<std::string> result;
-  for (const EmbeddedFile& file : embedded_files())
+  for (const base::EmbeddedFile& file : embedded_files())
     if (file.name.ends_with(extension))
       result.emplace_back(file.name.substr(0, file.name.size() - extension.size()));
   return result;
@@ -42,7 +42,7 @@ base::Result<Found> find(const std::string& what, std::string_view kind, std::st
     const fs::path path = fs::path(data) / folder / file;
     if (fs::exists(path, ignored)) return load(path);
   }
-  for (const EmbeddedFile& embedded : embedded_files())
+  for (const base::EmbeddedFile& embedded : embedded_files())
     if (embedded.name == file) return Found{std::string(embedded.text), file};
   return fail(ErrorCode::kNotFound, "{} `{}` is neither a file nor one of {}", kind, what,
               fmt::join(names(extension), ", "));

@@ -99,7 +99,7 @@ TEST(Hardware, RefusesBrokenFilesByFieldName) {
 TEST(Shape, RefusesBrokenConfigsByFieldName) {
   const auto file = embedded_files();
   std::string text;
-  for (const EmbeddedFile& f : file)
+  for (const base::EmbeddedFile& f : file)
     if (f.name == "kimi-k2.5.json") text = f.text;
   const auto message = [&](std::string_view from, std::string_view to) {
     std::string changed = text;
@@ -117,7 +117,7 @@ TEST(Shape, RefusesBrokenConfigsByFieldName) {
 
 TEST(Readers, SurviveMutatedInput) {
   base::Rng rng(7);
-  for (const EmbeddedFile& file : embedded_files()) {
+  for (const base::EmbeddedFile& file : embedded_files()) {
     for (int round = 0; round < 60; ++round) {
       std::string text(file.text);
       if (round % 3 == 0) text.resize(rng.below(text.size() + 1));

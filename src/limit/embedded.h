@@ -2,14 +2,11 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "base/embedded.h"
 
 namespace headroom::limit {
 
-struct EmbeddedFile {
-  std::string_view name;  // "h200.yaml", "kimi-k2.5.json"
-  std::string_view text;
-};
-std::span<const EmbeddedFile> embedded_files();
+std::span<const base::EmbeddedFile> embedded_files();
 
 }  // namespace headroom::limit
