@@ -25,6 +25,7 @@ using AddCommand = void (*)(CLI::App& app, std::function<CommandResult()>& run);
   X(limit) \
   X(mock) \
   X(plan) \
+  X(report) \
   X(serve) \
   X(store)
 

@@ -112,16 +112,19 @@ base::Result<results::Limit> limit_of(const Record& record, const LimitHints& hi
 }
 
 base::Result<std::vector<std::pair<double, double>>> limit_curve(const LimitQuestion& asked,
-                                                                 double concurrency, bool total) {
+                                                                 int64_t low, int64_t high) {
   std::vector<double> concurrencies;
-  const double step = std::pow(std::max(2.0, concurrency), 1.0 / 48);
-  for (double b = 1; b < concurrency * (1 + 1e-9); b *= step) concurrencies.push_back(b);
+  constexpr int kSteps = 64;
+  const double ratio = static_cast<double>(high) / static_cast<double>(low);
+  for (int i = 0; i <= kSteps; ++i) {
+    const double b = std::round(static_cast<double>(low) * std::pow(ratio, i / double{kSteps}));
+    if (concurrencies.empty() || b > concurrencies.back()) concurrencies.push_back(b);
+  }
   HEADROOM_TRY(const limit::Curve curve,
                limit::bound(asked.shape, asked.hardware, asked.question, concurrencies));
   std::vector<std::pair<double, double>> points;
   for (const limit::Point& p : curve.points)
-    points.emplace_back(p.tok_s_user(), total ? p.total_tok_s_gpu.value_or(p.output_tok_s_gpu)
-                                              : p.output_tok_s_gpu);
+    points.emplace_back(p.tok_s_user(), p.total_tok_s_gpu.value_or(p.output_tok_s_gpu));
   return points;
 }
 

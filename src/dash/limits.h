@@ -36,9 +36,8 @@ base::Result<LimitQuestion> limit_question(const results::Record& record,
 /// can beat either.
 base::Result<results::Limit> limit_of(const results::Record& record, const LimitHints& hints = {});
 
-/// Points (tok/s/user, tok/s/GPU) of the bound from one request to `concurrency`; `total` counts
-/// input tokens too.
+/// Points (tok/s/user, tok/s/GPU, input tokens counted) of the bound from `low` to `high` requests.
 base::Result<std::vector<std::pair<double, double>>> limit_curve(const LimitQuestion& asked,
-                                                                 double concurrency, bool total);
+                                                                 int64_t low, int64_t high);
 
 }  // namespace headroom::dash

@@ -136,8 +136,9 @@ std::string method_html(const View& view) {
 }
 
 std::vector<ReportRun> runs_of(std::vector<StoredRecord> records) {
-  std::ranges::stable_sort(records, [](const StoredRecord& a, const StoredRecord& b) {
-    return std::tie(a.record.date, a.record.time) < std::tie(b.record.date, b.record.time);
+  std::ranges::sort(records, [](const StoredRecord& a, const StoredRecord& b) {
+    return std::tie(a.record.date, a.record.time, a.id) <
+           std::tie(b.record.date, b.record.time, b.id);
   });
   std::vector<ReportRun> runs;
   for (StoredRecord& stored : records) {

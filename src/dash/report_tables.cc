@@ -269,25 +269,33 @@ std::string machine_html(const View& view) {
       if (r.limit) put("bound from", i, fmt::format("{} ({})", r.limit->hardware, r.limit->basis));
       for (const auto& [name, value] : r.server.environment) put(name, i, value);
     }
+  // Of many values the first and the last say enough.
+  const auto text_of = [](const std::set<std::string>& values) {
+    if (values.empty()) return std::string(kNone);
+    if (values.size() > 3) return *values.begin() + " … " + *values.rbegin();
+    return fmt::format("{}", fmt::join(values, ", "));
+  };
+  std::string common;
   HtmlTable table;
+  table.caption = "Where the runs differ";
   table.head.push_back(Cell::text(""));
   for (const RunView& run : view.runs)
     table.head.push_back(Cell::markup(marker_svg(run.slot) + escape(run.run->name)));
   for (const auto& [name, values] : rows) {
-    std::vector<Cell> cells = {Cell::text(name, "key")};
-    for (const auto& of_run : values) {
-      // Of many times the first and the last say enough.
-      std::string text = of_run.empty() ? kNone : *of_run.begin();
-      if (of_run.size() > 3)
-        text += " … " + *of_run.rbegin();
-      else
-        for (auto it = of_run.begin(); it != of_run.end(); ++it)
-          if (it != of_run.begin()) text += ", " + *it;
-      cells.push_back(Cell::text(text, name == "command" ? "code" : ""));
+    if (std::ranges::all_of(values, [&](const auto& of_run) { return of_run == values.front(); })) {
+      common +=
+          fmt::format("<dt>{}</dt><dd{}>{}</dd>\n", escape(name),
+                      name == "command" ? " class=\"code\"" : "", escape(text_of(values.front())));
+      continue;
     }
+    std::vector<Cell> cells = {Cell::text(name, "key")};
+    for (const auto& of_run : values)
+      cells.push_back(Cell::text(text_of(of_run), name == "command" ? "code" : ""));
     table.rows.push_back(std::move(cells));
   }
-  return "<section>\n<h2>Machine, servers, workload</h2>\n" + table.html() + "</section>\n";
+  if (!common.empty()) common = "<dl>\n" + common + "</dl>\n";
+  return "<section>\n<h2>Machine, servers, workload</h2>\n" + common + table.html() +
+         "</section>\n";
 }
 
 }  // namespace headroom::dash

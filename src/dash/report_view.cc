@@ -71,17 +71,18 @@ void add_limit_curves(View& view, const LimitHints& hints) {
   };
   std::vector<Drawn> all;
   for (const RunView& run : view.runs) {
-    double most = 1;
+    int64_t fewest = INT64_MAX, most = 1;
     const Record* first = nullptr;
     for (const StoredRecord& stored : run.run->records) {
       if (!stored.record.workload.concurrency) continue;
-      most = std::max(most, static_cast<double>(*stored.record.workload.concurrency));
+      fewest = std::min(fewest, *stored.record.workload.concurrency);
+      most = std::max(most, *stored.record.workload.concurrency);
       if (first == nullptr) first = &stored.record;
     }
     if (first == nullptr) continue;
     const auto asked = limit_question(*first, hints);
     if (!asked) continue;
-    const auto curve = limit_curve(*asked, most * 1.5, true);
+    const auto curve = limit_curve(*asked, std::max(int64_t{1}, fewest), most);
     if (!curve) continue;
     const auto close = [&](const Drawn& other) {
       if (other.points.size() != curve->size()) return false;

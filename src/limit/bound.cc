@@ -123,7 +123,10 @@ Point point(const Shape& s, const Hardware& h, const Question& q, double concurr
   const Profile stored = profile(q.precision);
   const Rates rates(h, q.basis);
   const Held held = held_weights(s, layout);
-  const Tokens tokens{std::ceil(concurrency / layout.groups()), concurrency};
+  // Of several attention groups the fullest sets the pace, and it serves whole requests.
+  const double group =
+      layout.groups() == 1 ? concurrency : std::ceil(concurrency / layout.groups());
+  const Tokens tokens{group, concurrency};
   Point p;
   p.concurrency = concurrency;
   p.context = q.lengths ? q.lengths->input + q.lengths->output / 2 : q.context;
