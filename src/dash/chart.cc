@@ -124,20 +124,25 @@ class Drawing {
   void limit_path(const ChartLimit& limit) {
     const std::string css = limit.slot < 0 ? "limit all" : fmt::format("limit s{}", limit.slot);
     path(css.c_str(), limit.points);
+    block(limit.points);
+  }
+
+  /// Labels keep off lines.
+  void block(const std::vector<std::pair<double, double>>& points) {
+    for (size_t i = 1; i < points.size(); ++i)
+      for (int step = 0; step <= 24; ++step) {
+        const double t = step / 24.0;
+        const double x = std::lerp(x_(points[i - 1].first), x_(points[i].first), t);
+        const double y = std::lerp(y_(points[i - 1].second), y_(points[i].second), t);
+        labels_.block({x - 1.5, y - 1.5, 3, 3});
+      }
   }
 
   void line_path(const ChartLine& line) {
     std::vector<std::pair<double, double>> points;
     for (const ChartPoint& p : line.points) points.emplace_back(p.x, p.y);
     path(fmt::format("line s{}", line.slot).c_str(), points);
-    // Labels keep off the line too.
-    for (size_t i = 1; i < points.size(); ++i)
-      for (int step = 1; step < 24; ++step) {
-        const double t = step / 24.0;
-        const double x = std::lerp(x_(points[i - 1].first), x_(points[i].first), t);
-        const double y = std::lerp(y_(points[i - 1].second), y_(points[i].second), t);
-        labels_.block({x - 1.5, y - 1.5, 3, 3});
-      }
+    block(points);
   }
 
   void markers(const ChartLine& line) {
@@ -161,7 +166,7 @@ class Drawing {
     const std::string css = fmt::format("name s{}", line.slot);
     for (const size_t at : {line.points.size() - 1, size_t{0}, line.points.size() / 2}) {
       const ChartPoint& p = line.points[at];
-      const auto place = labels_.place(x_(p.x), y_(p.y), line.name, kText * 1.1, 12, 0.05);
+      const auto place = labels_.place(x_(p.x), y_(p.y), line.name, kText * 1.1, 12, 0.0);
       if (!place) continue;
       text(place->x, place->y, place->anchor, css, line.name);
       return;
@@ -177,7 +182,7 @@ class Drawing {
       const Box inside = area_;
       const Box here{x_(x) - 1, y_(y) - 1, 2, 2};
       if (here.overlap(inside) <= 0) continue;
-      const auto place = labels_.place(x_(x), y_(y), limit.name, kText, 7, 0.05);
+      const auto place = labels_.place(x_(x), y_(y), limit.name, kText, 7, 0.0);
       if (!place) continue;
       text(place->x, place->y, place->anchor, css, limit.name);
       return;

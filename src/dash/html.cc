@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/utf8.h"
 
 namespace headroom::dash {
@@ -60,6 +62,17 @@ Cell Cell::number(std::string_view plain, std::string css) {
 }
 Cell Cell::markup(std::string html, std::string css) {
   return {std::move(html), std::move(css), ""};
+}
+
+void HtmlTable::drop_empty_columns(std::string_view nothing) {
+  for (size_t column = head.size(); column-- > 0;) {
+    const bool empty = std::ranges::all_of(
+        rows, [&](const std::vector<Cell>& row) { return row[column].html == nothing; });
+    if (!empty) continue;
+    const auto at = static_cast<std::ptrdiff_t>(column);
+    head.erase(head.begin() + at);
+    for (auto& row : rows) row.erase(row.begin() + at);
+  }
 }
 
 std::string HtmlTable::html() const {

@@ -26,6 +26,8 @@ struct HtmlTable {
   std::string caption;     // plain
   std::vector<Cell> head;  // the same classes as the columns
   std::vector<std::vector<Cell>> rows;
+  /// Takes out the columns whose every cell is `nothing`; all rows are as long as the head.
+  void drop_empty_columns(std::string_view nothing);
   /// <div class="scroll"><table>…; "" when there are no rows.
   std::string html() const;
 };

@@ -137,9 +137,10 @@ std::string plan_table(const RunView& run) {
 }  // namespace
 
 std::string comparison_html(const analysis::Comparison& c, const View& view) {
-  std::string out =
-      fmt::format("<section>\n<h2>{} <span class=\"soft\">→</span> {}</h2>\n<p>{}</p>\n",
-                  escape(c.a.name), escape(c.b.name), headline_html(c));
+  std::string out = fmt::format("<section>\n<h2>{} <span class=\"soft\">→</span> {}</h2>\n",
+                                escape(c.a.name), escape(c.b.name));
+  // A single comparison is already told at the top.
+  if (view.comparisons.size() > 1) out += fmt::format("<p>{}</p>\n", headline_html(c));
   const std::string value = analysis::metric_title(c.value, c.options.percentile);
   const std::string level = analysis::info(c.level).title;
   out += same_concurrency(c, view);
