@@ -175,18 +175,21 @@ class Drawing {
 
   void limit_name(const ChartLimit& limit) {
     const std::string css = limit.slot < 0 ? "name all" : fmt::format("name s{}", limit.slot);
-    for (const double part : {0.5, 0.35, 0.65, 0.2, 0.8, 0.05, 0.95}) {
-      if (limit.points.empty()) return;
-      const auto at = static_cast<size_t>(part * static_cast<double>(limit.points.size() - 1));
-      const auto& [x, y] = limit.points[at];
-      const Box inside = area_;
-      const Box here{x_(x) - 1, y_(y) - 1, 2, 2};
-      if (here.overlap(inside) <= 0) continue;
-      const auto place = labels_.place(x_(x), y_(y), limit.name, kText, 7, 0.0);
-      if (!place) continue;
-      text(place->x, place->y, place->anchor, css, limit.name);
-      return;
-    }
+    if (limit.points.size() < 2) return;
+    for (const double tolerated : {0.0, 0.15})
+      for (const double part : {0.5, 0.35, 0.65, 0.2, 0.8, 0.1, 0.9}) {
+        const double at = part * static_cast<double>(limit.points.size() - 1);
+        const auto left = std::min(static_cast<size_t>(at), limit.points.size() - 2);
+        const auto& from = limit.points[left];
+        const auto& to = limit.points[left + 1];
+        const double t = at - static_cast<double>(left);
+        const double x = std::lerp(x_(from.first), x_(to.first), t);
+        const double y = std::lerp(y_(from.second), y_(to.second), t);
+        const auto place = labels_.place(x, y, limit.name, kText, 7, tolerated);
+        if (!place) continue;
+        text(place->x, place->y, place->anchor, css, limit.name);
+        return;
+      }
   }
 
   void point_labels(const ChartLine& line) {
