@@ -17,6 +17,7 @@ using AddCommand = void (*)(CLI::App& app, std::function<CommandResult()>& run);
 #define HEADROOM_COMMANDS(X) \
   X(bench) \
   X(compare) \
+  X(demo) \
   X(export) \
   X(frontier) \
   X(generate) \
