@@ -193,6 +193,13 @@ base::Table headroom_table(const std::vector<dash::ReportRun>& runs) {
   return table;
 }
 
+/// The runs are short: their steady windows would hold too few requests to be read.
+analysis::CompareOptions compare_options() {
+  analysis::CompareOptions options;
+  options.span = analysis::Span::kWhole;
+  return options;
+}
+
 base::Result<std::vector<analysis::Comparison>> compare_runs(
     const std::vector<dash::ReportRun>& runs) {
   std::vector<results::StoredRecord> all;
@@ -202,7 +209,7 @@ base::Result<std::vector<analysis::Comparison>> compare_runs(
   for (size_t i = 1; i < runs.size(); ++i) {
     HEADROOM_TRY(analysis::Comparison c,
                  analysis::compare({runs[i - 1].name, runs[i - 1].records},
-                                   {runs[i].name, runs[i].records}, all, {}));
+                                   {runs[i].name, runs[i].records}, all, compare_options()));
     comparisons.push_back(std::move(c));
   }
   return comparisons;
@@ -214,7 +221,11 @@ void print_tables(const std::vector<dash::ReportRun>& runs,
     fmt::print("\nA: {}    B: {}\n", c.a.name, c.b.name);
     fmt::print("\nAt the same concurrency\n{}", analysis::same_concurrency_table(c).terminal());
     fmt::print("\nAt the same throughput\n{}", analysis::iso_throughput_table(c).terminal());
+    if (!c.iso_interactivity.empty())
+      fmt::print("\nAt the same speed for each user\n{}",
+                 analysis::iso_interactivity_table(c).terminal());
     fmt::print("{}\n", analysis::marks_legend(c));
+    for (const std::string& note : analysis::unreachable_notes(c)) fmt::print("{}\n", note);
   }
   fmt::print("\nDistance to this machine's limit (1 is at it)\n{}",
              headroom_table(runs).terminal());
@@ -256,8 +267,9 @@ CommandResult run_demo(const Options& o) {
   for (const dash::ReportRun& run : runs)
     again.insert(again.end(),
                  {"--run", "run=" + run.records.front().record.run, "--name", run.name});
-  again.insert(again.end(), {"--out", page.string()});
+  again.insert(again.end(), {"--span", "whole", "--out", page.string()});
   report.command = shell_text(again);
+  report.compare = compare_options();
   report.limit.shape = fs::absolute(model).string();
   report.limit.hardware = "this";
   HEADROOM_TRY(const std::string html, dash::report_html(runs, report));

@@ -13,7 +13,8 @@ namespace headroom::apps {
 namespace {
 
 struct Options {
-  std::string db, out, title, shape, hardware, basis = "precise", method = "linear", limit_basis;
+  std::string db, out, title, shape, hardware, basis = "precise", method = "linear", limit_basis,
+                                               span;
   std::vector<std::string> runs, names;
   std::vector<double> at;
   double percentile = 50;
@@ -34,6 +35,7 @@ std::string command_text(const Options& o) {
   if (!o.at.empty()) add("--at", fmt::format("{}", fmt::join(o.at, ",")));
   if (o.method != "linear") add("--method", o.method);
   if (o.basis != "precise") add("--basis", o.basis);
+  add("--span", o.span);
   if (o.percentile != 50) add("--percentile", fmt::format("{}", o.percentile));
   if (o.extrapolate) words.emplace_back("--extrapolate");
   add("--out", o.out);
@@ -76,6 +78,8 @@ CommandResult run_report(const Options& o) {
   options.compare.percentile = o.percentile;
   HEADROOM_TRY(options.compare.method, analysis::parse_method(o.method));
   HEADROOM_TRY(options.compare.basis, analysis::parse_basis(o.basis));
+  if (!o.span.empty())
+    options.compare.span = o.span == "whole" ? analysis::Span::kWhole : analysis::Span::kSteady;
   options.limit.shape = o.shape;
   options.limit.hardware = o.hardware;
   if (!o.limit_basis.empty()) {
@@ -111,6 +115,9 @@ void add_report(CLI::App& app, std::function<CommandResult()>& run) {
   cmd->add_option("--method", options->method, "linear or steffen")->capture_default_str();
   cmd->add_option("--basis", options->basis, "Imported columns: precise, printed or tpot")
       ->capture_default_str();
+  cmd->add_option("--span", options->span,
+                  "steady or whole (default: steady where every record has such a window)")
+      ->check(CLI::IsMember({"steady", "whole"}));
   cmd->add_option("--percentile", options->percentile, "Of TPOT")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
