@@ -29,7 +29,7 @@ std::optional<Placed> LabelPlacer::place(double x, double y, std::string_view te
       {0.8, 0.8, "start"}, {-0.8, -0.8, "end"},  {-1, 0, "end"},  {-0.8, 0.8, "end"},
   };
   const double width = text_width(text, size), height = size;
-  double least = tolerated * width * height;
+  double least = tolerated * width * height + 1e-6;  // rounding must not refuse a free place
   std::optional<Placed> best;
   Box best_box;
   for (const Direction& d : kDirections) {

@@ -101,8 +101,11 @@ std::string differences(const analysis::Comparison& c) {
   HtmlTable table;
   table.caption = "What differs between the two";
   table.head = {Cell::text(""), Cell::text(c.a.name), Cell::text(c.b.name)};
+  const auto shown = [](const analysis::Difference& d, const std::string& value) {
+    return Cell::text(d.field == "fingerprint" ? value.substr(0, 12) : value, "any");
+  };
   for (const analysis::Difference& d : c.differences)
-    table.rows.push_back({Cell::text(d.field, "key"), Cell::text(d.a), Cell::text(d.b)});
+    table.rows.push_back({Cell::text(d.field, "key"), shown(d, d.a), shown(d, d.b)});
   return table.rows.empty()
              ? "<p class=\"soft\">The records state no difference between the two recipes.</p>\n"
              : table.html();
@@ -139,8 +142,6 @@ std::string plan_table(const RunView& run) {
 std::string comparison_html(const analysis::Comparison& c, const View& view) {
   std::string out = fmt::format("<section>\n<h2>{} <span class=\"soft\">→</span> {}</h2>\n",
                                 escape(c.a.name), escape(c.b.name));
-  // A single comparison is already told at the top.
-  if (view.comparisons.size() > 1) out += fmt::format("<p>{}</p>\n", headline_html(c));
   const std::string value = analysis::metric_title(c.value, c.options.percentile);
   const std::string level = analysis::info(c.level).title;
   out += same_concurrency(c, view);
@@ -156,8 +157,14 @@ std::string comparison_html(const analysis::Comparison& c, const View& view) {
   for (const std::string& note : analysis::unreachable_notes(c))
     out += fmt::format("<p class=\"foot\">{}</p>\n", escape(note));
   out += differences(c);
-  for (const analysis::Warning& warning : c.warnings)
-    out += fmt::format("<p class=\"warning\">{}</p>\n", escape(warning.text));
+  if (!c.warnings.empty()) {
+    out += fmt::format("<p class=\"foot\">To be read with these remarks; A is {}, B is {}.</p>\n",
+                       escape(c.a.name), escape(c.b.name));
+    out += "<ul class=\"notes\">\n";
+    for (const analysis::Warning& warning : c.warnings)
+      out += fmt::format("<li>{}</li>\n", escape(warning.text));
+    out += "</ul>\n";
+  }
   return out + "</section>\n";
 }
 
