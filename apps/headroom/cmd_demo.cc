@@ -225,7 +225,13 @@ void print_tables(const std::vector<dash::ReportRun>& runs,
       fmt::print("\nAt the same speed for each user\n{}",
                  analysis::iso_interactivity_table(c).terminal());
     fmt::print("{}\n", analysis::marks_legend(c));
-    for (const std::string& note : analysis::unreachable_notes(c)) fmt::print("{}\n", note);
+    if (!c.level_overlap && c.a.level && c.b.level)
+      fmt::print(
+          "No throughput is within reach of both: A was measured from {} to {} {}, B from {} to "
+          "{}.\n",
+          analysis::figure_text(c.a.level->low), analysis::figure_text(c.a.level->high),
+          analysis::info(c.level).title, analysis::figure_text(c.b.level->low),
+          analysis::figure_text(c.b.level->high));
   }
   fmt::print("\nDistance to this machine's limit (1 is at it)\n{}",
              headroom_table(runs).terminal());

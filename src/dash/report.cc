@@ -100,7 +100,13 @@ std::string headline_html(const analysis::Comparison& c) {
     parts.push_back(fmt::format("at {} {} the gain is {} times", analysis::figure_text(best->level),
                                 escape(analysis::info(c.level).title),
                                 analysis::figure_text(*best->gain)));
-  if (c.peak_gain)
+  const std::string unit = escape(analysis::info(c.level).title);
+  if (best == nullptr && c.a.level && c.b.level && c.b.level->low > c.a.level->high)
+    parts.push_back(fmt::format(
+        "no throughput is within reach of both: its lowest, {} {}, is {} times the other’s highest",
+        analysis::figure_text(c.b.level->low), unit,
+        analysis::figure_text(c.b.level->low / c.a.level->high)));
+  else if (c.peak_gain)
     parts.push_back(fmt::format("the highest throughput measured is {} times as high",
                                 analysis::figure_text(*c.peak_gain, 2)));
   if (parts.empty()) return fmt::format("{} and {} share no operating point to compare.", a, b);
