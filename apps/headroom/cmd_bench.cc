@@ -24,6 +24,7 @@ struct Options {
 };
 
 base::Result<> finish_options(Options& o) {
+  if (o.bench.concurrency.empty() && o.bench.rates.empty()) o.bench.concurrency = {1};
   HEADROOM_TRY(o.bench.workload.endpoint, load::parse_endpoint(o.endpoint));
   for (const std::string& header : o.bench.headers)
     if (header.find(':') == std::string::npos || header.find_first_of("\r\n") != std::string::npos)
@@ -136,8 +137,9 @@ void add_bench(CLI::App& app, std::function<CommandResult()>& run) {
   CLI::App* sub = app.add_subcommand("bench", "measure an OpenAI-compatible server");
   sub->add_option("--url", o.bench.url, "http(s)://host:port, with or without /v1")->required();
   sub->add_option("--model", o.bench.workload.model, "the model's name at the server")->required();
-  o.bench.concurrency = {1};
-  sub->add_option("--concurrency", o.bench.concurrency, "streams at once, a point each: 1,4,16")
+  sub->add_option("--concurrency", o.bench.concurrency, "streams at once, a point each: 1,4,16 [1]")
+      ->delimiter(',');
+  sub->add_option("--rate", o.bench.rates, "requests a second at constant intervals, a point each")
       ->delimiter(',');
   add_workload_options(*sub, o);
   auto* requests = sub->add_option("--requests", o.bench.requests,

@@ -18,6 +18,7 @@ std::string number_or_dash(const std::optional<double>& value, int decimals) {
 std::string concurrency_text(const Reading& reading) {
   if (!reading.concurrency) return reading.value ? "?" : "—";
   const bool exact = reading.state == State::kMeasured;
+  if (*reading.concurrency < 1) return (exact ? "" : "≈") + in_flight_text(*reading.concurrency);
   return (exact ? "" : "≈") + fmt::format("{:.0f}", *reading.concurrency);
 }
 

@@ -2,6 +2,7 @@
 #include "analysis/series.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -51,7 +52,9 @@ std::vector<RecipeField> recipe_fields(const Record& r) {
       {"input_lengths", w.input_lengths},
       {"output_lengths", w.output_lengths},
       {"dataset", w.dataset},
-      {"arrivals", w.arrivals},
+      // Users of a closed loop and a constant rate are two dials for one thing, the load that a
+      // series sweeps; bursts make another workload.
+      {"arrivals", w.arrivals == "closed" || w.arrivals == "constant" ? "" : w.arrivals},
   };
   for (const auto& [name, value] : s.flags) fields.push_back({"flag." + name, value});
   return fields;
@@ -103,6 +106,19 @@ std::string recipe_key(const Record& record) {
   for (const RecipeField& field : recipe_fields(record))
     if (!field.value.empty()) key += fmt::format("{}={};", field.name, field.value);
   return key;
+}
+
+std::optional<double> requests_in_flight(const Record& record) {
+  if (record.workload.concurrency) return static_cast<double>(*record.workload.concurrency);
+  const results::Window& w = record.measures.whole;
+  if (!w.e2e || w.e2e->empty() || !w.requests || !w.duration_s || *w.duration_s <= 0)
+    return std::nullopt;
+  return w.e2e->mean() * 1e-9 * static_cast<double>(*w.requests) / *w.duration_s;
+}
+
+std::string in_flight_text(double requests) {
+  return requests == std::round(requests) ? fmt::format("{:.0f}", requests)
+                                          : fmt::format("{:.2g}", requests);
 }
 
 std::string layout_label(const Record& record) {
@@ -164,8 +180,7 @@ SeriesSet build_series(std::span<const StoredRecord> records, Metric x, Metric y
     point.layout = layout_label(record);
     point.source = at_y->source;
     point.evidence = {stored.id};
-    if (record.workload.concurrency)
-      point.concurrency = static_cast<double>(*record.workload.concurrency);
+    point.concurrency = requests_in_flight(record);
     if (const auto headroom = read(record, Metric::kHeadroom, options))
       point.headroom = headroom->value;
     // Only points at a known load can be repeats of each other.

@@ -15,7 +15,7 @@ namespace headroom::analysis {
 /// One recipe at one load on one pair of axes.
 struct Point {
   double x = 0, y = 0;
-  std::optional<double> concurrency;
+  std::optional<double> concurrency;  // at a rate: mean requests in flight
   std::optional<double> headroom;     // measured TPOT ÷ limit TPOT
   std::string recipe;                 // RecipeSeries::label
   std::string layout;                 // "tp=8"; empty where none is known
@@ -45,6 +45,11 @@ SeriesSet build_series(std::span<const results::StoredRecord> records, Metric x,
 std::string recipe_key(const results::Record& record);
 /// "tp=8", "tp=4 ep=4 fp8 avx512"; the recipe's name where it has one.
 std::string recipe_label(const results::Record& record);
+
+/// Requests in flight: the users of a closed loop, at a rate the mean by Little's law.
+std::optional<double> requests_in_flight(const results::Record& record);
+/// "16", "0.31".
+std::string in_flight_text(double requests);
 
 /// The parallel layout alone: "tp=8", "tp=4 ep=4"; empty where none is known.
 std::string layout_label(const results::Record& record);

@@ -92,6 +92,27 @@ TEST(Series, RepeatsAreAveragedAndRecipesKeptApart) {
   EXPECT_EQ(set.series[1].label, "reference bf16");
 }
 
+TEST(Series, AConstantRateIsAPointOfTheSameLine) {
+  Record slow = measured(1);
+  slow.workload.concurrency.reset();
+  slow.workload.arrivals = "constant";
+  slow.workload.rate = 0.5;
+  auto& whole = slow.measures.whole;
+  whole.requests = 5;
+  whole.e2e.emplace().record(400'000'000, 5);
+  Record closed = measured(4);
+  closed.workload.arrivals = "closed";
+  const std::vector<StoredRecord> records = {stored(closed), stored(slow)};
+  const SeriesSet set = build_series(records, Metric::kTokS, Metric::kInteractivity, {});
+  ASSERT_EQ(set.series.size(), 1u);
+  ASSERT_EQ(set.series[0].points.size(), 2u);
+  // 5 requests of 0.4 s in 10 s.
+  EXPECT_NEAR(*set.series[0].points[0].concurrency, 0.2, 1e-3);
+  EXPECT_EQ(*set.series[0].points[1].concurrency, 4);
+  EXPECT_EQ(in_flight_text(0.2), "0.2");
+  EXPECT_EQ(in_flight_text(16), "16");
+}
+
 TEST(Series, DifferencesNameFlagsPlansAndEnvironment) {
   Record a = measured(4), b = a;
   a.server.flags["--block-size"] = "64";

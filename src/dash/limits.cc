@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/series.h"
 #include "base/cpu.h"
 #include "limit/catalog.h"
 #include "limit/machine.h"
@@ -81,9 +82,9 @@ base::Result<LimitQuestion> limit_question(const Record& record, const LimitHint
   const bool local = asked.hardware.name == "this";
   asked.question.basis =
       hints.basis.value_or(local ? limit::Basis::kMeasured : limit::Basis::kDatasheet);
-  if (!record.workload.concurrency)
-    return fail(ErrorCode::kNotFound, "the record names no concurrency");
-  asked.concurrency = static_cast<double>(*record.workload.concurrency);
+  const auto in_flight = analysis::requests_in_flight(record);
+  if (!in_flight) return fail(ErrorCode::kNotFound, "the record names no concurrency");
+  asked.concurrency = std::max(1.0, *in_flight);  // a step that decodes holds one request at least
   const results::Measures& m = record.measures;
   const auto input =
       mean_tokens(m.client_input_tokens, m.requests_ok, record.workload.input_tokens);
@@ -101,8 +102,10 @@ base::Result<results::Limit> limit_of(const Record& record, const LimitHints& hi
   const limit::Point& p = curve.points.front();
   results::Limit limit;
   limit.tpot_ms = p.decode_ms;
-  limit.tok_s_gpu = p.total_tok_s_gpu;
-  limit.output_tok_s_gpu = p.output_tok_s_gpu;
+  if (!record.workload.rate) {  // at a rate the client sets the throughput, not the hardware
+    limit.tok_s_gpu = p.total_tok_s_gpu;
+    limit.output_tok_s_gpu = p.output_tok_s_gpu;
+  }
   limit.bound = p.bound;
   limit.basis = limit::basis_name(asked.question.basis);
   limit.hardware = asked.hardware.title;

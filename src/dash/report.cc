@@ -54,16 +54,18 @@ std::string chart_html(const View& view) {
       chart_svg(view.chart, 920, 520), chart_svg(view.chart, 420, 440), legend_html(view), caption);
 }
 
+std::string load_text(const results::Record& record) {
+  const auto in_flight = analysis::requests_in_flight(record);
+  return in_flight ? analysis::in_flight_text(*in_flight) : "?";
+}
+
 std::string notes_html(const View& view) {
   std::vector<std::string> notes = view.notes;
   for (const RunView& run : view.runs)
     for (const StoredRecord& stored : run.run->records)
       for (const analysis::Flag& flag : analysis::validity_flags(stored.record))
-        notes.push_back(fmt::format("{}, {} requests: {}", run.run->name,
-                                    stored.record.workload.concurrency
-                                        ? fmt::format("{}", *stored.record.workload.concurrency)
-                                        : "?",
-                                    flag.text));
+        notes.push_back(
+            fmt::format("{}, {} requests: {}", run.run->name, load_text(stored.record), flag.text));
   if (notes.empty()) return "";
   std::string out = "<section>\n<h2>To be read with</h2>\n<ul class=\"notes\">\n";
   for (const std::string& note : notes) out += fmt::format("<li>{}</li>\n", escape(note));

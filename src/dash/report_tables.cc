@@ -204,7 +204,7 @@ std::string points_html(const RunView& run, const View& view) {
         if (const auto measured = at(Metric::kTokSGpu, 50); measured && *measured > 0)
           room = *r.limit->tok_s_gpu / *measured;
       std::vector<Cell> cells = {
-          figure(point.concurrency, 0),
+          Cell::number(point.concurrency ? analysis::in_flight_text(*point.concurrency) : "—"),
           figure(point.y),
           figure(at(per_device ? Metric::kOutputTokSGpu : Metric::kOutputTokS, 50)),
           figure(point.x),

@@ -23,8 +23,10 @@ std::string tip_of(const Record& record, const View& view) {
     if (const auto value = analysis::read(record, metric, options))
       line(name, fmt::format("{} {}", analysis::figure_text(value->value), unit));
   };
-  if (record.workload.concurrency)
-    line("requests in flight", fmt::format("{}", *record.workload.concurrency));
+  if (const auto in_flight = analysis::requests_in_flight(record))
+    line("requests in flight", analysis::in_flight_text(*in_flight));
+  if (record.workload.rate)
+    line("offered", fmt::format("{:.3g} requests/s", *record.workload.rate));
   figure("throughput, in + out", Metric::kTokSGpu, 50, "tok/s/GPU");
   figure("throughput, out", Metric::kOutputTokSGpu, 50, "tok/s/GPU");
   figure("each user", Metric::kInteractivity, 50, "tok/s");
@@ -54,7 +56,8 @@ void add_lines(View& view) {
                       : fmt::format("{}: {}", run.run->name, series.label);
       for (const analysis::Point& p : series.points) {
         const StoredRecord* stored = record_of(*run.run, p);
-        line.points.push_back({p.x, p.y, p.concurrency ? fmt::format("{:g}", *p.concurrency) : "",
+        line.points.push_back({p.x, p.y,
+                               p.concurrency ? analysis::in_flight_text(*p.concurrency) : "",
                                stored ? tip_of(stored->record, view) : "",
                                !on_frontier.contains(p.evidence.front())});
       }

@@ -89,6 +89,9 @@ Result<Prepared> prepare(const BenchOptions& options) {
   for (const int64_t c : options.concurrency)
     if (c < 1 || c > 100'000)
       return fail(ErrorCode::kInvalidArgument, "concurrency {} is not 1 to 100000", c);
+  for (const double rate : options.rates)
+    if (!(rate >= 1e-4 && rate <= 1e6))
+      return fail(ErrorCode::kInvalidArgument, "rate {} is not 0.0001 to 1000000 requests/s", rate);
   p.facts.run = fmt::format("{}-{}", base::utc_text(base::unix_ns()), fresh_salt());
   p.facts.label = options.label;
   p.facts.workload = options.workload;
@@ -122,7 +125,8 @@ class PointBar {
   PointBar(const PointOptions& point, int64_t output_tokens, bool quiet)
       : duration_ns_(point.duration_ns),
         wanted_(point.warmup + point.requests.value_or(0)),
-        bar_(fmt::format("{:>4} streams", point.concurrency),
+        bar_(point.rate ? fmt::format("{:>6.3g} req/s", *point.rate)
+                        : fmt::format("{:>4} streams", point.concurrency),
              duration_ns_ ? *duration_ns_ / 1'000'000 : wanted_ * output_tokens,
              duration_ns_ ? "ms" : "tokens", quiet) {}
 
@@ -151,17 +155,35 @@ class PointBar {
   base::Progress bar_;
 };
 
-PointOptions point_options(const BenchOptions& options, const Prepared& prepared, int64_t streams,
+// Connections of a constant-rate point: as many requests may be in flight before they have to wait.
+constexpr int64_t kRateStreams = 64;
+
+/// One entry of the two lists: users of a closed loop, or a rate.
+struct Load {
+  int64_t streams = 1;
+  std::optional<double> rate;
+};
+
+std::vector<Load> loads_of(const BenchOptions& options) {
+  std::vector<Load> loads;
+  for (const int64_t streams : options.concurrency) loads.push_back({streams, std::nullopt});
+  for (const double rate : options.rates) loads.push_back({kRateStreams, rate});
+  return loads;
+}
+
+PointOptions point_options(const BenchOptions& options, const Prepared& prepared, const Load& load,
                            uint64_t first_index) {
   PointOptions point;
   point.url = prepared.url;
   point.headers = options.headers;
-  point.concurrency = streams;
+  point.concurrency = load.streams;
+  point.rate = load.rate;
+  const int64_t users = load.rate ? 1 : load.streams;
   if (options.duration_s)
     point.duration_ns = static_cast<int64_t>(*options.duration_s * 1e9);
   else
-    point.requests = options.requests.value_or(std::max<int64_t>(3 * streams, 12));
-  point.warmup = options.warmup.value_or(streams);
+    point.requests = options.requests.value_or(std::max<int64_t>(3 * users, 12));
+  point.warmup = options.warmup.value_or(users);
   point.timeout_ns = static_cast<int64_t>(options.timeout_s * 1e9);
   point.first_index = first_index;
   return point;
@@ -180,8 +202,8 @@ BenchOutcome run_bench(const BenchOptions& options, results::Store* store,
   }
   outcome.run = prepared->facts.run;
   uint64_t next_index = 0;
-  for (const int64_t streams : options.concurrency) {
-    const PointOptions point = point_options(options, *prepared, streams, next_index);
+  for (const Load& load : loads_of(options)) {
+    const PointOptions point = point_options(options, *prepared, load, next_index);
     PointBar bar(point, options.workload.output_tokens, options.quiet);
     PointControl control;
     control.stop = stop;

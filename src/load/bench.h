@@ -20,7 +20,8 @@ struct BenchOptions {
   std::vector<std::string> headers;  // "Name: value"
   WorkloadOptions workload;          // model, lengths, dataset, salt (empty: none)
   bool token_range_given = false;    // else it follows the server's vocabulary where that is known
-  std::vector<int64_t> concurrency;
+  std::vector<int64_t> concurrency;  // closed-loop points, in this order
+  std::vector<double> rates;         // then constant-rate points, requests a second
   std::optional<int64_t> requests;   // of each point; absent: max(3 × concurrency, 12)
   std::optional<double> duration_s;  // instead of a number of requests
   std::optional<int64_t> warmup;     // absent: one per stream

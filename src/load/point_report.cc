@@ -75,11 +75,18 @@ std::string cell(const Maybe& value, int decimals) {
   return value ? fmt::format("{:.{}f}", *value, decimals) : "–";
 }
 
+/// "16 streams" or "0.25 req/s".
+std::string load_text(const results::Workload& workload) {
+  if (workload.rate) return fmt::format("{:.3g} req/s", *workload.rate);
+  return workload.concurrency ? fmt::format("{} streams", *workload.concurrency) : "–";
+}
+
 }  // namespace
 
 void write_point(base::JsonWriter& json, const results::Record& record, std::string_view id) {
   const results::Measures& m = record.measures;
   json.begin_object().field("concurrency", record.workload.concurrency);
+  json.field("rate", record.workload.rate);
   json.field("requests_sent", m.requests_sent).field("requests_ok", m.requests_ok);
   json.key("requests_failed").begin_object();
   for (const auto& [kind, count] : m.requests_failed) json.field(kind, count);
@@ -109,7 +116,7 @@ void write_point(base::JsonWriter& json, const results::Record& record, std::str
 
 base::Table point_table() {
   base::Table table;
-  for (const char* title : {"streams", "ok", "failed", "TTFT ms", "p99", "TPOT ms", "p99", "ITL ms",
+  for (const char* title : {"load", "ok", "failed", "TTFT ms", "p99", "TPOT ms", "p99", "ITL ms",
                             "tok/s/user", "E2E s", "out tok/s", "tok/s", "steady out", "tok/s/GPU"})
     table.columns.push_back({title, base::Table::Align::kRight});
   return table;
@@ -124,8 +131,7 @@ void add_point_row(base::Table& table, const results::Record& record) {
   const Maybe steady =
       m.steady ? rate(m.steady->output_tokens, m.steady->duration_s) : std::nullopt;
   table.rows.push_back(
-      {std::to_string(record.workload.concurrency.value_or(0)),
-       std::to_string(m.requests_ok.value_or(0)),
+      {load_text(record.workload), std::to_string(m.requests_ok.value_or(0)),
        std::to_string(m.requests_sent.value_or(0) - m.requests_ok.value_or(0)),
        cell(percentile_ms(w.ttft, 50), 1), cell(percentile_ms(w.ttft, 99), 1),
        cell(percentile_ms(w.tpot, 50), 2), cell(percentile_ms(w.tpot, 99), 2),
@@ -137,8 +143,7 @@ void add_point_row(base::Table& table, const results::Record& record) {
 std::string doubt_lines(const results::Record& record) {
   std::string text;
   for (const auto& [code, line] : record.measures.doubts)
-    text +=
-        fmt::format("  {} streams, {}: {}\n", record.workload.concurrency.value_or(0), code, line);
+    text += fmt::format("  {}, {}: {}\n", load_text(record.workload), code, line);
   return text;
 }
 
@@ -146,11 +151,10 @@ std::string point_line(const results::Record& record) {
   const results::Measures& m = record.measures;
   const results::Window& w = m.whole;
   return fmt::format(
-      "{:>5} streams  {} of {} ok  TTFT {} ms  TPOT {} ms ({} tok/s/user)  {} out tok/s",
-      record.workload.concurrency.value_or(0), m.requests_ok.value_or(0),
-      m.requests_sent.value_or(0), cell(percentile_ms(w.ttft, 50), 1),
-      cell(percentile_ms(w.tpot, 50), 2), cell(inverted(percentile_ms(w.tpot, 50)), 1),
-      cell(rate(w.output_tokens, w.duration_s), 1));
+      "{:>13}  {} of {} ok  TTFT {} ms  TPOT {} ms ({} tok/s/user)  {} out tok/s",
+      load_text(record.workload), m.requests_ok.value_or(0), m.requests_sent.value_or(0),
+      cell(percentile_ms(w.ttft, 50), 1), cell(percentile_ms(w.tpot, 50), 2),
+      cell(inverted(percentile_ms(w.tpot, 50)), 1), cell(rate(w.output_tokens, w.duration_s), 1));
 }
 
 }  // namespace headroom::load

@@ -28,6 +28,12 @@ int64_t thread_cpu_ns() {
   return t.tv_sec * 1'000'000'000 + t.tv_nsec;
 }
 
+std::unique_ptr<Arrival> make_arrival(const PointOptions& options) {
+  if (options.rate)
+    return std::make_unique<ConstantRate>(static_cast<int64_t>(1e9 / *options.rate));
+  return std::make_unique<ClosedLoop>(options.concurrency);
+}
+
 Failure failure_of(http::StreamEnd end) {
   switch (end) {
     case http::StreamEnd::kComplete:
@@ -52,7 +58,7 @@ class PointRunner final : public http::LoadHandler {
       : options_(options),
         workload_(workload),
         control_(control),
-        arrival_(options.concurrency),
+        arrival_(make_arrival(options)),
         readers_(static_cast<size_t>(options.concurrency)),
         next_index_(options.first_index) {}
 
@@ -71,7 +77,8 @@ class PointRunner final : public http::LoadHandler {
   void on_end(size_t slot, http::StreamEnd end, const std::string& why, int64_t at) override;
 
  private:
-  void release(size_t slot, int64_t freed);
+  void fill(int64_t freed);
+  void release(size_t slot, int64_t due);
   bool more_wanted() const;
   void judge(const StreamReader& reader);
   void check_alive();
@@ -80,7 +87,9 @@ class PointRunner final : public http::LoadHandler {
   const PointOptions& options_;
   const Workload& workload_;
   const PointControl& control_;
-  ClosedLoop arrival_;
+  std::unique_ptr<Arrival> arrival_;
+  std::vector<size_t> idle_;    // slots without a request, the next one last
+  std::optional<int64_t> due_;  // of the next request, where that is known
   std::vector<StreamReader> readers_;
   ChunkReader chunk_reader_;
   std::optional<http::LoadClient> client_;
@@ -104,15 +113,24 @@ bool PointRunner::more_wanted() const {
   return true;
 }
 
-void PointRunner::release(size_t slot, int64_t freed) {
-  if (!more_wanted()) return;
-  const auto due = arrival_.next_due(freed, progress_.in_flight);
-  if (!due) return;
+/// Releases what is due. `freed` is when the last slot became free.
+void PointRunner::fill(int64_t freed) {
+  while (!idle_.empty() && more_wanted()) {
+    if (!due_) due_ = arrival_->next_due(freed, progress_.in_flight);
+    if (!due_ || *due_ > base::now_ns()) return;
+    const size_t slot = idle_.back();
+    idle_.pop_back();
+    release(slot, *due_);
+    due_.reset();
+  }
+}
+
+void PointRunner::release(size_t slot, int64_t due) {
   RequestRecord record;
   record.index = next_index_++;
   record.slot = static_cast<uint32_t>(slot);
   record.warmup = progress_.released < options_.warmup;
-  record.intended = *due;
+  record.intended = due;
   const Workload::Prompt prompt = workload_.prompt(record.index);
   record.prompt_intended = prompt.input_tokens;
   std::vector<std::string> headers = options_.headers;
@@ -156,7 +174,8 @@ void PointRunner::on_end(size_t slot, http::StreamEnd end, const std::string& wh
   ++progress_.ended;
   run_.recorder.add(reader.record, reader.marks());
   judge(reader);
-  release(slot, at);
+  idle_.push_back(slot);
+  fill(at);
 }
 
 /// Decides whether a failure means that going on is pointless.
@@ -208,16 +227,20 @@ base::Result<PointRun> PointRunner::run() {
   HEADROOM_TRY(client_, http::LoadClient::create(std::move(loop), slots, *this));
   HEADROOM_TRY_VOID(client_->connect_all());
   run_.concurrency = options_.concurrency;
+  run_.rate = options_.rate;
   run_.warmup = options_.warmup;
-  run_.arrivals = arrival_.name();
+  run_.arrivals = arrival_->name();
   run_.unix_start_ns = base::unix_ns();
   const int64_t start = base::now_ns();
   const int64_t cpu_start = thread_cpu_ns();
   run_.recorder.begin(start);
-  for (size_t slot = 0; slot < slots; ++slot) release(slot, start);
+  for (size_t slot = slots; slot > 0; --slot) idle_.push_back(slot - 1);
+  fill(start);
   int64_t next_tick = start;
-  while (progress_.in_flight > 0 && !fatal_) {
-    client_->poll(std::max(next_tick, base::now_ns()));
+  while ((progress_.in_flight > 0 || (due_ && more_wanted())) && !fatal_) {
+    const int64_t wake = due_ && !idle_.empty() ? std::min(next_tick, *due_) : next_tick;
+    client_->poll(std::max(wake, base::now_ns()));
+    fill(base::now_ns());
     if (const int64_t now = base::now_ns(); now >= next_tick) {
       next_tick = now + kTickNs;
       tick();

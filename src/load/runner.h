@@ -19,7 +19,10 @@ namespace headroom::load {
 struct PointOptions {
   http::Url url;
   std::vector<std::string> headers;  // "Name: value", sent with every request
+  /// Users of the closed loop; with a rate, the most requests that may be in flight.
   int64_t concurrency = 1;
+  /// Requests a second at a constant rate, instead of the closed loop; > 0.
+  std::optional<double> rate;
   /// The point ends after that many measured requests, or releases none after `duration_ns`.
   std::optional<int64_t> requests;
   std::optional<int64_t> duration_ns;
@@ -52,7 +55,8 @@ struct ClientState {
 };
 
 struct PointRun {
-  int64_t concurrency = 0;
+  int64_t concurrency = 0;  // as in the options
+  std::optional<double> rate;
   int64_t warmup = 0;
   int64_t unix_start_ns = 0;
   int64_t most_in_flight = 0;
@@ -63,7 +67,7 @@ struct PointRun {
   std::map<std::string, std::string> first_failures;  // by kind, what the first one said
 };
 
-/// Runs a closed-loop point to its end. Errors name the address: kUnavailable when the server
+/// Runs a point to its end. Errors name the address: kUnavailable when the server
 /// refuses, goes away or answers nothing but failures; kCancelled when `control.stop` was set.
 base::Result<PointRun> run_point(const PointOptions& options, const Workload& workload,
                                  const PointControl& control = {});

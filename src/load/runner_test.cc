@@ -184,5 +184,38 @@ TEST(Timeline, windows_cut_bins_and_slices) {
   EXPECT_GT(part.count(), 700u);
 }
 
+TEST(Runner, a_constant_rate_keeps_its_schedule_whatever_the_server_does) {
+  // Every answer takes longer than the period, so requests must overlap.
+  Bench s = make("ttft=120,interval=5", 8, 12, 8);
+  s.point.rate = 20;
+  const auto run = run_point(s.point, *s.workload);
+  ASSERT_TRUE(run) << run.error().message;
+  const auto& records = run->recorder.records();
+  ASSERT_EQ(records.size(), 12u);
+  std::vector<int64_t> due;
+  for (const RequestRecord& r : records) {
+    EXPECT_TRUE(r.ok());
+    EXPECT_GE(r.released, r.intended);
+    due.push_back(r.intended);
+  }
+  std::sort(due.begin(), due.end());
+  for (size_t i = 1; i < due.size(); ++i) EXPECT_EQ(due[i] - due[i - 1], 50'000'000);
+  EXPECT_GE(run->most_in_flight, 2);
+  EXPECT_EQ(run->arrivals, "constant");
+}
+
+TEST(Runner, a_rate_beyond_the_streams_waits_and_keeps_its_due_times) {
+  Bench s = make("ttft=60,interval=1", 1, 5, 2);
+  s.point.rate = 100;
+  const auto run = run_point(s.point, *s.workload);
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(run->most_in_flight, 1);
+  const auto& records = run->recorder.records();
+  ASSERT_EQ(records.size(), 5u);
+  // Served one after the other, ≥ 60 ms each, due every 10 ms: the last is late by the difference.
+  EXPECT_EQ(records.back().intended - records.front().intended, 40'000'000);
+  EXPECT_GE(records.back().released - records.back().intended, 150'000'000);
+}
+
 }  // namespace
 }  // namespace headroom::load

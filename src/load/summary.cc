@@ -190,11 +190,21 @@ void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measure
 
 void doubt_conduct(const PointRun& point, results::Measures& m) {
   auto& doubts = m.doubts;
-  if (*m.requests_sent < 3 * point.concurrency)
+  if (point.rate) {
+    if (point.most_in_flight >= point.concurrency)
+      doubts["overloaded"] = fmt::format(
+          "{} requests were in flight at once, the most this client allows: the server does not "
+          "keep "
+          "up with {} requests/s",
+          point.concurrency, *point.rate);
+  } else if (*m.requests_sent < 3 * point.concurrency) {
     doubts["few_requests"] =
         fmt::format("{} requests at concurrency {}: start and drain weigh much", *m.requests_sent,
                     point.concurrency);
-  if (!m.steady)
+  }
+  if (point.rate) {
+    // The steady window is a notion of the closed loop.
+  } else if (!m.steady)
     doubts["no_steady_window"] =
         fmt::format("{} streams were never busy at once", point.concurrency);
   else if (m.steady->requests.value_or(0) < point.concurrency)
@@ -240,7 +250,10 @@ results::Record summarize(const PointRun& point, const RunFacts& facts) {
   record.workload.output_lengths = "fixed";
   record.workload.dataset = facts.dataset;
   record.workload.arrivals = point.arrivals;
-  record.workload.concurrency = point.concurrency;
+  if (point.rate)
+    record.workload.rate = point.rate;
+  else
+    record.workload.concurrency = point.concurrency;
   results::Measures& m = record.measures;
   const Records& records = point.recorder.records();
   count_requests(records, m);
@@ -251,9 +264,14 @@ results::Record summarize(const PointRun& point, const RunFacts& facts) {
     span->begin = std::min(span->begin, r.released);
     span->end = std::max(span->end, r.done);
   }
+  // At a constant rate each request stands for one period, the last one too.
+  if (span && point.rate)
+    span->end = std::max(span->end,
+                         span->begin + static_cast<int64_t>(static_cast<double>(*m.requests_sent) /
+                                                            *point.rate * 1e9));
   if (span) m.whole = whole_window(point, *span);
-  if (const auto steady = steady_window(records, point.concurrency))
-    m.steady = window_of(point, *steady);
+  const auto steady = point.rate ? std::nullopt : steady_window(records, point.concurrency);
+  if (steady) m.steady = window_of(point, *steady);
   fill_client(point, facts, m.client);
   doubt_counts(point, facts, m);
   doubt_conduct(point, m);
