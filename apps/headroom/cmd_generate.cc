@@ -1,4 +1,5 @@
 // headroom generate: text or ids in, generated tokens out, without a server.
+#include <charconv>
 #include <cstdio>
 
 #include "base/json_writer.h"
@@ -13,17 +14,39 @@ namespace {
 
 struct Options : ModelOptions {
   std::optional<std::string> prompt;
-  std::vector<int32_t> ids;
+  std::string ids;
   int max_tokens = 128, top_logits = 8, threads = 0;
   double temperature = 0, top_p = 1;
   uint64_t seed = 0;
   bool ignore_eos = false, json = false;
 };
 
+/// "1,2,3": one option value, so that a model folder may follow it; blanks around an id are fine.
+base::Result<std::vector<int32_t>> parse_ids(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\n";
+  std::vector<int32_t> ids;
+  for (bool more = true; more;) {
+    const size_t comma = text.find(',');
+    more = comma != text.npos;
+    std::string_view word = text.substr(0, comma);
+    if (more) text.remove_prefix(comma + 1);
+    word.remove_prefix(std::min(word.find_first_not_of(kBlank), word.size()));
+    word = word.substr(0, word.find_last_not_of(kBlank) + 1);
+    int32_t id = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+    if (error != std::errc() || end != word.data() + word.size())
+      return base::fail(base::ErrorCode::kInvalidArgument,
+                        "--ids: `{}` at place {} is no token id; give numbers as in 1,2,3", word,
+                        ids.size());
+    ids.push_back(id);
+  }
+  return ids;
+}
+
 /// The prompt's ids: --ids as they are, --prompt encoded, with a BOS where the model wants one.
 base::Result<std::vector<int32_t>> prompt_ids(const Options& options,
                                               const std::optional<text::Tokenizer>& tokenizer) {
-  if (!options.prompt) return options.ids;
+  if (!options.prompt) return parse_ids(options.ids);
   if (options.prompt->empty())
     return base::fail(base::ErrorCode::kInvalidArgument, "--prompt: is empty");
   HEADROOM_TRY(std::vector<int32_t> ids, tokenizer->encode(*options.prompt));
@@ -137,8 +160,7 @@ void add_generate(CLI::App& app, std::function<CommandResult()>& run) {
   CLI::App* c = app.add_subcommand("generate", "Generate text with a model, without a server");
   c->add_option("model", options->model, "Model folder")->required();
   auto* prompt = c->add_option("--prompt", options->prompt, "Text to continue");
-  auto* ids = c->add_option("--ids", options->ids, "Token ids to continue, as they are")
-                  ->delimiter(',')
+  auto* ids = c->add_option("--ids", options->ids, "Token ids to continue, as they are: 1,2,3")
                   ->excludes(prompt);
   c->add_option("--max-tokens", options->max_tokens, "Tokens to generate at most")
       ->check(CLI::Range(0, 1 << 24))
@@ -147,10 +169,10 @@ void add_generate(CLI::App& app, std::function<CommandResult()>& run) {
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();
   c->add_option("--temperature", options->temperature, "0: the most probable token each time")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(number_in(0.0, 100.0))
       ->capture_default_str();
   c->add_option("--top-p", options->top_p, "Draw from the most probable tokens of this mass")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_in(0.0, 1.0))
       ->capture_default_str();
   c->add_option("--seed", options->seed, "Of the draws")->capture_default_str();
   c->add_flag("--ignore-eos", options->ignore_eos, "Go on behind an end-of-text token");

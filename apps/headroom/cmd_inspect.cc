@@ -6,6 +6,7 @@
 #include "base/table.h"
 #include "commands.h"
 #include "kernels/kv_cache.h"
+#include "limit/catalog.h"
 #include "model/weight_map.h"
 #include "tensor/safetensors.h"
 
@@ -27,7 +28,7 @@ struct Inspection {
 
 base::Result<Inspection> inspect(const std::string& path) {
   Inspection out;
-  HEADROOM_TRY(out.config, model::load_config(path));
+  HEADROOM_TRY(out.config, limit::find_config(path));
   out.parameters = model::count_parameters(out.config);
   std::map<std::string, std::string> kind_of;
   for (const model::TensorSpec& spec : model::tensor_specs(out.config)) {
@@ -145,7 +146,8 @@ void add_inspect(CLI::App& app, std::function<CommandResult()>& run) {
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   CLI::App* c = app.add_subcommand("inspect", "Show a model's shapes, parameters and bytes");
-  c->add_option("model", *path, "Model folder or shape file")->required();
+  c->add_option("model", *path, "Model folder, shape file or name (`headroom limit --list`)")
+      ->required();
   c->add_flag("--json", *json, "One JSON object");
   c->footer("Example: headroom inspect models/tiny-mla");
   c->callback([&run, path, json] {

@@ -2,10 +2,11 @@
 #include <cstdio>
 
 #include "base/json_writer.h"
-#include "base/table.h"
 #include "commands.h"
+#include "limit/catalog.h"
 #include "model/plan.h"
 #include "model_options.h"
+#include "plan_table.h"
 
 namespace headroom::apps {
 namespace {
@@ -51,44 +52,18 @@ void print_json(const Options& options, const model::Config& config, const model
   fmt::print("{}\n", json.end_object().text());
 }
 
-/// "avx2, reference: could take it, ...; x: needs ...": kernels that share a reason together.
-std::string refusals(const kernels::OpChoice& row) {
-  std::string text;
-  for (size_t i = 0; i < row.refused.size(); ++i) {
-    const kernels::Refusal& refusal = row.refused[i];
-    text += fmt::format("{}{}", i > 0 ? ", " : "", refusal.kernel);
-    if (i + 1 < row.refused.size() && row.refused[i + 1].reason == refusal.reason) continue;
-    text += fmt::format(": {}", kernels::reason_text(refusal.reason));
-  }
-  return text;
-}
-
 void print_table(const Options& options, const model::Config& config,
                  const model::ModelPlan& plan) {
   fmt::print("{} ({}), tp {}, ep {}, cache rows {}, pages of {}\n", config.name, config.model_type,
              options.tp, options.ep, options.kv, options.page_size);
   if (!config.quantization.empty())
     fmt::print("weights planned as BF16: {} weights are not served yet\n", config.quantization);
-  using enum base::Table::Align;
-  base::Table table;
-  table.columns = {{"op", kLeft},    {"part", kLeft},  {"count", kRight}, {"chosen", kLeft},
-                   {"rows", kRight}, {"shape", kLeft}, {"refused", kLeft}};
-  for (const kernels::OpChoice& row : plan.rows) {
-    const std::string refused = refusals(row);
-    std::string shape = row.descriptor;
-    if (shape.starts_with(row.op + " ")) shape.erase(0, row.op.size() + 1);
-    table.rows.push_back(
-        {row.op, row.role, std::to_string(row.count), row.chosen.empty() ? "NONE" : row.chosen,
-         row.logical_rows > 0 ? fmt::format("{}/{}", row.logical_rows, row.kernel_rows) : "", shape,
-         refused});
-  }
-  fmt::print("\n{}", table.terminal());
-  fmt::print("\nrows: heads of a rank / rows that the kernel computes for them\n");
+  fmt::print("\n{}", plan_text(plan.rows, true));
 }
 
 CommandResult run_plan(const Options& options) {
   HEADROOM_TRY(model::PlanOptions plan_of, plan_options(options));
-  HEADROOM_TRY(const model::Config config, model::load_config(options.model));
+  HEADROOM_TRY(const model::Config config, limit::find_config(options.model));
   plan_of.limits = {.max_tokens = options.tokens,
                     .max_sequences = options.sequences,
                     .max_logits_rows = options.sequences,
@@ -108,7 +83,8 @@ CommandResult run_plan(const Options& options) {
 void add_plan(CLI::App& app, std::function<CommandResult()>& run) {
   auto options = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("plan", "Show which kernel runs each op, and why not another");
-  c->add_option("model", options->model, "Model folder or shape file; weights are not loaded")
+  c->add_option("model", options->model,
+                "Model folder, shape file or name (`headroom limit --list`)")
       ->required();
   add_model_options(*c, *options);
   c->add_option("--context", options->context, "Tokens of a sequence; 0: the model's own limit")
@@ -121,7 +97,10 @@ void add_plan(CLI::App& app, std::function<CommandResult()>& run) {
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   c->add_flag("--json", options->json, "One JSON object");
-  c->footer("Example: headroom plan models/tiny-mla --tp 8 --kv fp8");
+  c->footer(
+      "Examples:\n  headroom plan models/tiny-mla --tp 8 --kv fp8\n  headroom plan kimi-k2.5 --tp "
+      "8\n"
+      "Weights are not loaded.");
   c->callback([&run, options] { run = [options] { return run_plan(*options); }; });
 }
 

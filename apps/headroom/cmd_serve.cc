@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/log.h"
-#include "base/table.h"
 #include "checkpoint_digest.h"
 #include "commands.h"
 #include "http/server.h"
@@ -15,6 +14,7 @@
 #include "openai/generation_config.h"
 #include "openai/plan.h"
 #include "openai/service.h"
+#include "plan_table.h"
 #include "text/tokenizer.h"
 
 namespace headroom::apps {
@@ -35,29 +35,6 @@ struct Options : ModelOptions {
 // Of the machine's memory: the weights, the buffers and other programs need the rest.
 constexpr double kCacheShare = 0.4;
 constexpr int32_t kPrefillChunk = 256;
-
-base::Table plan_table(const std::vector<kernels::OpChoice>& plan) {
-  using enum base::Table::Align;
-  base::Table table;
-  table.columns = {{"op", kLeft},    {"part", kLeft},  {"count", kRight}, {"kernel", kLeft},
-                   {"rows", kRight}, {"shape", kLeft}, {"refused", kLeft}};
-  for (const kernels::OpChoice& op : plan) {
-    std::string refused;
-    for (const kernels::Refusal& refusal : op.refused) {
-      // Kernels that were merely not needed are `headroom plan`'s business.
-      if (refusal.reason == kernels::Reason::kLowerRank) continue;
-      refused += fmt::format("{}{}: {}", refused.empty() ? "" : "; ", refusal.kernel,
-                             kernels::reason_text(refusal.reason));
-    }
-    std::string shape = op.descriptor;
-    if (shape.starts_with(op.op + " ")) shape.erase(0, op.op.size() + 1);
-    const std::string rows =
-        op.logical_rows > 0 ? fmt::format("{}/{}", op.logical_rows, op.kernel_rows) : "";
-    table.rows.push_back({op.op, op.role, fmt::to_string(op.count),
-                          op.chosen.empty() ? "NONE" : op.chosen, rows, shape, refused});
-  }
-  return table;
-}
 
 base::Result<model::LoadOptions> load_options(Options& options, const model::Config& config) {
   engine::EngineOptions& engine = options.engine;
@@ -153,18 +130,15 @@ CommandResult serve(Options& options) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
-  if (options.served_name.empty()) {
-    std::filesystem::path path(options.model);
-    if (!path.has_filename()) path = path.parent_path();
-    options.served_name = path.filename().string();
-  }
   if (const char* key = std::getenv("HEADROOM_API_KEY"); key != nullptr && options.api_key.empty())
     options.api_key = key;
 
   HEADROOM_TRY(const model::Config config, model::load_config(options.model));
+  if (options.served_name.empty()) options.served_name = config.name;
   HEADROOM_TRY(const model::LoadOptions load, load_options(options, config));
   HEADROOM_TRY(const model::ModelPlan plan, model::make_plan(config, load));
-  fmt::print(options.plan_only ? stdout : stderr, "{}", plan_table(plan.rows).terminal());
+  // Kernels that were merely not needed are `headroom plan`'s business.
+  fmt::print(options.plan_only ? stdout : stderr, "{}", plan_text(plan.rows, options.plan_only));
   if (plan.error) return tl::unexpected<base::Error>(*plan.error);
   if (options.plan_only) return 0;
   // An address in use is told before minutes of loading, not after.
@@ -230,6 +204,7 @@ void add_serve(CLI::App& app, std::function<CommandResult()>& run) {
   command->add_option("model", options->model, "Directory of the checkpoint")->required();
   command->add_option("--host", options->http.host, "Address to listen on")->capture_default_str();
   command->add_option("--port", options->http.port, "Port; 0 takes a free one and prints it")
+      ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   command->add_option("--unix", options->http.unix_path, "Listen on a Unix socket instead");
   add_model_options(*command, *options);
@@ -269,7 +244,7 @@ void add_serve(CLI::App& app, std::function<CommandResult()>& run) {
   command
       ->add_option("--drain-seconds", options->drain_seconds,
                    "Time that running requests get after SIGTERM")
-      ->check(CLI::Range(0.0, 86400.0))
+      ->check(number_in(0.0, 86400.0))
       ->capture_default_str();
   command->add_flag("--plan-only", options->plan_only, "Print the plan and exit");
   command->callback([options, &run] { run = [options] { return serve(*options); }; });

@@ -27,6 +27,11 @@ int run_main(int argc, char** argv) {
   } catch (const CLI::Success& e) {
     return app.exit(e);  // --help, --version
   } catch (const CLI::ParseError& e) {
+    const auto names = [&](const CLI::App* sub) { return sub->check_name(argv[1]); };
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(names).empty()) {
+      fmt::print(stderr, "headroom: no subcommand `{}`; see `headroom --help`\n", argv[1]);
+      return 2;
+    }
     fmt::print(stderr, "headroom: {}\nTry `headroom{} --help`.\n", e.what(),
                argc > 1 && argv[1][0] != '-' ? fmt::format(" {}", argv[1]) : "");
     return 2;

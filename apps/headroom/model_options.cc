@@ -30,6 +30,18 @@ void add_device_option(CLI::App& command, ModelOptions& options) {
       ->capture_default_str();
 }
 
+CLI::Validator number_in(double low, double high) {
+  const std::string name = fmt::format("FLOAT in [{} - {}]", low, high);
+  return CLI::Validator(
+      [=](const std::string& text) {
+        double value = 0;
+        const bool right = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+        return right ? std::string()
+                     : fmt::format("Value {} not in range {} to {}", text, low, high);
+      },
+      name);
+}
+
 base::Result<model::PlanOptions> plan_options(const ModelOptions& options) {
   for (const auto& [flag, value] :
        {std::pair("--device", options.device), std::pair("--attention", options.attention)})

@@ -20,6 +20,9 @@ void add_model_options(CLI::App& command, ModelOptions& options);
 /// --device.
 void add_device_option(CLI::App& command, ModelOptions& options);
 
+/// A number of [low, high]; CLI11's own range lets NaN through.
+CLI::Validator number_in(double low, double high);
+
 /// kUnsupported for a device that this build cannot use. An explicit `--attention reference` allows
 /// the reference for the other ops too: whoever asks for it by name is not surprised by it.
 base::Result<model::PlanOptions> plan_options(const ModelOptions& options);

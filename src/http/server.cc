@@ -9,6 +9,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
@@ -82,6 +83,7 @@ class ServerOn final : public Server {
       url_ = "http://" + address_text(acceptor_->local_endpoint());
     } else {
       url_ = "unix:" + name;
+      unix_path_ = name;
     }
     return {};
   }
@@ -111,7 +113,9 @@ class ServerOn final : public Server {
     guards_.clear();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
-    if (!shared_->options.unix_path.empty()) ::unlink(shared_->options.unix_path.c_str());
+    // Only a socket file of our own making: after a failed bind the path is somebody else's.
+    if (!unix_path_.empty()) ::unlink(unix_path_.c_str());
+    unix_path_.clear();
   }
 
  private:
@@ -176,6 +180,7 @@ class ServerOn final : public Server {
   size_t next_ = 0;
   uint16_t port_ = 0;
   std::string url_;
+  std::string unix_path_;  // of the socket file that we made
   bool stopped_ = false;
 };
 
@@ -207,7 +212,13 @@ base::Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Rout
     if (!error)
       return base::fail(base::ErrorCode::kUnavailable,
                         "{} is in use by another program; choose another address", path);
-    // A socket file that nobody listens on is left over from a crash.
+    // A socket file that nobody listens on is left over from a crash. Connecting to a regular file
+    // is refused just the same, and that one is not ours to delete.
+    std::error_code ignored;
+    const auto there = std::filesystem::symlink_status(path, ignored);
+    if (std::filesystem::exists(there) && !std::filesystem::is_socket(there))
+      return base::fail(base::ErrorCode::kInvalidArgument,
+                        "{} exists and is not a socket; choose another path", path);
     if (error == asio::error::connection_refused) ::unlink(path.c_str());
     auto server = std::make_unique<ServerOn<Local>>(std::move(options), std::move(router));
     HEADROOM_TRY_VOID(server->bind(Local::endpoint(path), path));

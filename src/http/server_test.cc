@@ -5,6 +5,7 @@
 #include <sys/un.h>
 
 #include <atomic>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -272,6 +273,20 @@ TEST(Server, UnixSocket) {
   const ssize_t n = ::recv(fd, got.data(), got.size(), MSG_WAITALL);
   EXPECT_NE(got.find("200 OK"), std::string::npos) << n;
   ::close(fd);
+}
+
+TEST(Server, UnixSocketLeavesOtherFilesAlone) {
+  ServerOptions options;
+  options.unix_path = testing::TempDir() + fmt::format("headroom-not-a-socket-{}", ::getpid());
+  std::ofstream(options.unix_path) << "precious";
+  const auto server = Server::listen(options, Router{});
+  ASSERT_FALSE(server);
+  EXPECT_NE(server.error().message.find("is not a socket"), std::string::npos)
+      << server.error().message;
+  std::string kept;
+  std::ifstream(options.unix_path) >> kept;
+  EXPECT_EQ(kept, "precious");
+  ::unlink(options.unix_path.c_str());
 }
 
 // Broken and truncated bytes never take the server down.

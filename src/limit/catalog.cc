@@ -50,15 +50,18 @@ base::Result<Found> find(const std::string& what, std::string_view kind, std::st
 
 }  // namespace
 
+base::Result<model::Config> find_config(const std::string& what) {
+  std::error_code ignored;
+  if (fs::exists(what, ignored)) return model::load_config(what);
+  HEADROOM_TRY(const Found found, find(what, "model", "perf/shapes", ".json"));
+  HEADROOM_TRY(model::Config config, model::parse_config(found.file, found.text));
+  if (config.name.empty()) config.name = what;
+  return config;
+}
+
 base::Result<Shape> find_shape(const std::string& what) {
-  HEADROOM_TRY(const Found found, find(what, "shape", "perf/shapes", ".json"));
-  HEADROOM_TRY(Shape shape, parse_shape(found.text, found.file));
-  if (shape.name.empty()) {  // a bare config.json: its folder is the model's name
-    const fs::path path = fs::absolute(found.file).lexically_normal();
-    shape.name = path.filename() == "config.json" ? path.parent_path().filename().string()
-                                                  : path.stem().string();
-  }
-  return shape;
+  HEADROOM_TRY(const model::Config config, find_config(what));
+  return shape_of(config);
 }
 
 base::Result<Hardware> find_hardware(const std::string& what) {

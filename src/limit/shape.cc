@@ -1,8 +1,6 @@
 // Takes a model's sizes from its config.json.
 #include "limit/shape.h"
 
-#include "model/config.h"
-
 namespace headroom::limit {
 
 int64_t Shape::replicated_attention() const {
@@ -14,8 +12,7 @@ int64_t Shape::sharded_attention() const {
   return heads * (query_input * (nope + rope) + latent * (nope + value) + value * hidden);
 }
 
-base::Result<Shape> parse_shape(std::string_view json, std::string_view file) {
-  HEADROOM_TRY(const model::Config config, model::parse_config(file, json));
+Shape shape_of(const model::Config& config) {
   Shape shape;
   shape.name = config.name;
   shape.vocab = config.vocab;
@@ -34,6 +31,11 @@ base::Result<Shape> parse_shape(std::string_view json, std::string_view file) {
   shape.top_k = config.top_k;
   shape.shared_experts = config.shared_experts;
   return shape;
+}
+
+base::Result<Shape> parse_shape(std::string_view json, std::string_view file) {
+  HEADROOM_TRY(const model::Config config, model::parse_config(file, json));
+  return shape_of(config);
 }
 
 }  // namespace headroom::limit

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/config.h"
 
 namespace headroom::limit {
 
@@ -29,6 +30,8 @@ struct Shape {
   int64_t dense_weights() const { return 3 * hidden * dense_inter; }
   int64_t lm_head_weights() const { return vocab * hidden; }  // whole model
 };
+
+Shape shape_of(const model::Config& config);
 
 /// Reads the text of a config.json, or of a shape file (the same with `name`); `file` names it in
 /// errors, which are those of model::parse_config.

@@ -201,9 +201,11 @@ Result<Config> load_config(const std::filesystem::path& path) {
   HEADROOM_TRY(const std::string text, base::read_file(file));
   HEADROOM_TRY(Config config, parse_config(file.string(), text));
   if (config.name.empty()) {
-    const auto whole = std::filesystem::absolute(path).lexically_normal();
-    config.name = folder ? (whole.has_filename() ? whole : whole.parent_path()).filename().string()
-                         : path.stem().string();
+    auto whole = std::filesystem::absolute(path).lexically_normal();
+    const bool in_folder = folder || whole.filename() == "config.json";
+    if (!folder && in_folder) whole = whole.parent_path();
+    if (!whole.has_filename()) whole = whole.parent_path();  // "dir/"
+    config.name = in_folder ? whole.filename().string() : whole.stem().string();
   }
   return config;
 }

@@ -30,8 +30,6 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
     facts_.created = base::unix_ns() / 1'000'000'000;
     facts_.logprobs = request_.sampling.logprobs.has_value();
     facts_.token_ids = request_.return_token_ids;
-    if (!request_.seed_given) request_.sampling.seed = service_->new_seed();
-    if (request_.sampling.temperature > 0) facts_.seed = request_.sampling.seed;
     if (auto error = submit_all()) {
       cancel_all();
       responder_->reply(error_reply(*error));
@@ -46,6 +44,7 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
     std::vector<int32_t> prompt_ids;  // kept when they are to be shown
     std::shared_ptr<engine::RequestStream> stream;
     ChoicePart part;  // not sent yet
+    uint64_t seed = 0;
     int64_t offset = 0;
     bool begun = false, done = false;
   };
@@ -68,6 +67,9 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
           });
       engine::Request request{fmt::format("{}-{}", facts_.id, i), std::move(*ids),
                               request_.sampling};
+      // Drawn for each: equal prompts of one request are different samples.
+      if (!request_.seed_given) request.sampling.seed = service_->new_seed();
+      choice.seed = request.sampling.seed;
       if (auto submitted = service_->engine().submit(std::move(request), choice.stream);
           !submitted) {
         choice.stream = nullptr;
@@ -163,6 +165,7 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
     }
     usage_.completion += finish.completion_tokens;
     choice.part.finish = std::move(finish);
+    if (request_.sampling.temperature > 0) choice.part.seed = choice.seed;
     if (request_.stream) send(choice);
     for (const Choice& other : choices_) {
       if (!other.done) return;

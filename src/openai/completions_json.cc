@@ -100,7 +100,7 @@ void write_choice(base::JsonWriter& json, const AnswerFacts& facts, const Choice
   if (part.finish) {
     json.value(engine::finish_reason_name(part.finish->reason));
     write_stop_reason(json, *part.finish);
-    if (facts.seed) json.field("seed", *facts.seed);
+    if (part.seed) json.field("seed", *part.seed);
   } else {
     json.null();
   }

@@ -29,6 +29,7 @@ struct ChoicePart {
   std::vector<int32_t> ids;  // written when return_token_ids
   LogprobsColumns logprobs;  // written when asked for
   std::optional<engine::Finish> finish;
+  std::optional<uint64_t> seed;  // drawn with; written beside finish_reason
 };
 
 struct Usage {
@@ -41,7 +42,6 @@ struct AnswerFacts {
   int64_t created = 0;
   bool logprobs = false;
   bool token_ids = false;
-  std::optional<uint64_t> seed;  // drawn with; written beside finish_reason
 };
 
 /// {"id",…,"choices":[ — then parts, then close with end_answer().

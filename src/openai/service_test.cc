@@ -156,6 +156,21 @@ TEST(Completions, SeveralPromptsAndEcho) {
   EXPECT_EQ(finished, 2);
 }
 
+TEST(Completions, EqualPromptsAreDifferentSamplesUnlessSeeded) {
+  Fixture f;
+  const auto seeds = [&](std::string_view more) {
+    const auto json = bj::parse(
+        f.complete(
+             fmt::format(R"({{"prompt":["ab","ab"],"max_tokens":4,"temperature":1{}}})", more))
+            .body);
+    const auto& choices = json.at("choices").as_array();
+    return std::pair(choices.at(0).at("seed").as_int64(), choices.at(1).at("seed").as_int64());
+  };
+  const auto drawn = seeds("");
+  EXPECT_NE(drawn.first, drawn.second);
+  EXPECT_EQ(seeds(R"(,"seed":5)"), std::pair(int64_t{5}, int64_t{5}));
+}
+
 TEST(Completions, StopTextAndLogprobs) {
   Fixture f;
   const auto free = bj::parse(f.complete(R"({"prompt":"q","max_tokens":12,"temperature":0})").body);

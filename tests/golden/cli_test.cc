@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "base/cpu.h"
 #include "golden.h"
@@ -99,6 +100,19 @@ TEST(Generate, RefusalsInOneLine) {
   for (int i = 0; i < 5000; ++i) words += "word ";
   expect_refused(generate + " --prompt '" + words + "'", 1, "in a context of 4096");
   EXPECT_EQ(run(generate + " --ids 3 --kv int3").status, 2);
+  // Ids that would silently become others: CLI11 takes "" for 0 and drops what is empty.
+  for (const char* ids : {"''", "1,,2", "1,2,", "1.5", "0x10", "99999999999", "'1 2'"})
+    expect_refused(generate + " --ids " + ids, 2, "--ids: `");
+  for (const char* wrong : {"--temperature nan", "--top-p nan", "--temperature -1"})
+    EXPECT_EQ(run(generate + " --ids 3 " + wrong).status, 2) << wrong;
+  expect_refused("generat x", 2, "no subcommand `generat`");
+}
+
+TEST(Generate, IdsMayStandBeforeTheModel) {
+  const Outcome outcome = run("generate --ids ' 3, 4 ,5' " + embedded_model() +
+                              " --max-tokens 0 --allow-reference --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.out, HasSubstr("\"prompt_ids\":[3,4,5]"));
 }
 
 TEST(Generate, SpoiledModelFolders) {
@@ -145,6 +159,25 @@ TEST(Plan, TableAndJsonForManyRanks) {
   }
   EXPECT_EQ(attention, 2);
   expect_refused("plan " + embedded_model() + " --tp 3", 2, "8 heads");
+}
+
+/// Bytes of UTF-8 that are no continuation: columns, for text without wide characters.
+int64_t columns(std::string_view line) {
+  return std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; });
+}
+
+TEST(Plan, KnowsTheCatalogueAndFitsATerminal) {
+  for (const char* name : {"kimi-k2.5", "deepseek-v2-lite"}) {
+    for (const char* more : {" --tp 1", " --tp 8 --kv fp8", " --tp 16 --attention reference"}) {
+      const Outcome plan = run(std::string("plan ") + name + more + " --allow-reference");
+      ASSERT_EQ(plan.status, 0) << plan.error;
+      EXPECT_THAT(plan.out, AllOf(HasSubstr("max_length="), HasSubstr("not chosen")));
+      std::istringstream lines(plan.out);
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), 120) << line;
+    }
+  }
+  EXPECT_THAT(run("inspect kimi-k2.5 --json").out, HasSubstr("\"experts\":384"));
+  expect_refused("plan kimi-k9", 1, "`kimi-k9`");
 }
 
 TEST(Inspect, SummaryOfTheEmbeddedModel) {
