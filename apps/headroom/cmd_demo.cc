@@ -224,14 +224,13 @@ analysis::CompareOptions compare_options() {
 
 base::Result<std::vector<analysis::Comparison>> compare_runs(
     const std::vector<dash::ReportRun>& runs) {
-  std::vector<results::StoredRecord> all;
-  for (const dash::ReportRun& run : runs)
-    all.insert(all.end(), run.records.begin(), run.records.end());
   std::vector<analysis::Comparison> comparisons;
   for (size_t i = 1; i < runs.size(); ++i) {
+    std::vector<results::StoredRecord> pair = runs[i - 1].records;
+    pair.insert(pair.end(), runs[i].records.begin(), runs[i].records.end());
     HEADROOM_TRY(analysis::Comparison c,
                  analysis::compare({runs[i - 1].name, runs[i - 1].records},
-                                   {runs[i].name, runs[i].records}, all, compare_options()));
+                                   {runs[i].name, runs[i].records}, pair, compare_options()));
     comparisons.push_back(std::move(c));
   }
   return comparisons;

@@ -73,7 +73,8 @@ void better_layout(const Context& x, const char* name, const Peers& peers, bool 
   const Axis on_x = axis(x.c.level), on_y = axis(x.c.value);
   if (peers.outside.empty()) return;
   const Curve whole = Curve::linear(peers.frontier, on_x, on_y);
-  std::vector<std::string> parts;
+  std::string first;  // the first beaten level in full, the others by name
+  std::vector<std::string> more;
   for (const IsoRow& row : x.c.iso_throughput) {
     const Reading& reading = is_b ? row.b : row.a;
     Point wanted;
@@ -82,6 +83,10 @@ void better_layout(const Context& x, const char* name, const Peers& peers, bool 
     const auto better = std::ranges::find_if(
         peers.outside, [&](const Point& p) { return dominates(p, wanted, on_x, on_y); });
     if (better == peers.outside.end()) continue;
+    if (!first.empty()) {
+      more.push_back(level_text(row.level));
+      continue;
+    }
     std::string part = fmt::format(
         "at {} {}, {}{} ({} {} at {} {}) beats {}", level_text(row.level), x.level_title,
         better->recipe, at_concurrency(better->concurrency), figure_text(better->x), x.level_title,
@@ -96,10 +101,11 @@ void better_layout(const Context& x, const char* name, const Peers& peers, bool 
                              : gain_of(on_frontier, row.b, on_y.higher_is_better);
       if (gain) part += fmt::format(" and the gain is {}", gain_text(*gain));
     }
-    parts.push_back(std::move(part));
+    first = std::move(part);
   }
-  if (!parts.empty())
-    x.warn("better_layout_outside_selection", fmt::format("{}: {}", name, fmt::join(parts, "; ")));
+  if (first.empty()) return;
+  if (!more.empty()) first += fmt::format("; stored points also beat {}", fmt::join(more, ", "));
+  x.warn("better_layout_outside_selection", fmt::format("{}: {}", name, first));
 }
 
 void ranges(const Context& x) {

@@ -149,13 +149,13 @@ base::Result<View> build_view(const std::vector<ReportRun>& runs, const ReportOp
   view.read = {options.compare.basis, options.compare.span.value_or(analysis::Span::kWhole),
                options.compare.percentile};
 
-  std::vector<StoredRecord> stored;
-  for (const ReportRun& run : runs)
-    stored.insert(stored.end(), run.records.begin(), run.records.end());
   for (size_t i = 1; i < runs.size(); ++i) {
+    // The page shows every run, so a better one beside the pair is nothing that it hides.
+    std::vector<StoredRecord> pair = runs[i - 1].records;
+    pair.insert(pair.end(), runs[i].records.begin(), runs[i].records.end());
     HEADROOM_TRY(analysis::Comparison comparison,
                  analysis::compare({runs[i - 1].name, runs[i - 1].records},
-                                   {runs[i].name, runs[i].records}, stored, options.compare));
+                                   {runs[i].name, runs[i].records}, pair, options.compare));
     view.comparisons.push_back(std::move(comparison));
   }
   if (view.comparisons.empty()) {
