@@ -45,6 +45,8 @@ CommandResult compare_points(const Options& options) {
   analysis::CompareInput a{options.a, {}}, b{options.b, {}};
   HEADROOM_TRY(a.records, select_records(store, options.a));
   HEADROOM_TRY(b.records, select_records(store, options.b));
+  add_limits(a.records);
+  add_limits(b.records);
   HEADROOM_TRY(const auto stored, store.query({}));
   HEADROOM_TRY(const auto comparison, analysis::compare(a, b, stored, compare_with));
   if (!options.markdown.empty())

@@ -27,10 +27,12 @@ void print_table(const std::vector<analysis::Point>& points, const analysis::Ser
   table.columns = {{analysis::metric_title(x.metric, percentile)},
                    {analysis::metric_title(y.metric, percentile)},
                    {"concurrency"},
+                   {"TPOT ÷ limit"},
                    {"recipe", base::Table::Align::kLeft}};
   for (const analysis::Point& point : points)
     table.rows.push_back({analysis::figure_text(point.x), analysis::figure_text(point.y),
-                          point.concurrency ? fmt::format("{:g}", *point.concurrency) : "—",
+                          point.concurrency ? analysis::in_flight_text(*point.concurrency) : "—",
+                          point.headroom ? analysis::figure_text(*point.headroom) : "—",
                           point.recipe});
   fmt::print("{}\n{} of {} points are on the frontier ({} {} and {} {} are better)\n",
              table.terminal(), points.size(), all, x.higher_is_better ? "higher" : "lower",
@@ -48,7 +50,9 @@ void print_json(const std::vector<analysis::Point>& points, const analysis::Seri
   json.key("frontier").begin_array();
   for (const analysis::Point& point : points) {
     json.begin_object().field("x", point.x).field("y", point.y);
-    json.field("concurrency", point.concurrency).field("recipe", point.recipe);
+    json.field("concurrency", point.concurrency)
+        .field("headroom", point.headroom)
+        .field("recipe", point.recipe);
     json.key("evidence").begin_array();
     for (const std::string& id : point.evidence) json.value(id);
     json.end_array().end_object();
@@ -67,7 +71,8 @@ CommandResult show_frontier(const Options& options) {
   read.span = options.span == "steady" ? analysis::Span::kSteady : analysis::Span::kWhole;
   read.percentile = options.percentile;
   HEADROOM_TRY(const auto store, results::Store::open(options.db, results::Store::Mode::kRead));
-  HEADROOM_TRY(const auto records, select_records(store, options.selector));
+  HEADROOM_TRY(auto records, select_records(store, options.selector));
+  add_limits(records);
   const auto set = analysis::build_series(records, x_metric, y_metric, read);
   const auto points = set.points();
   if (points.empty())

@@ -163,6 +163,7 @@ CommandResult serve(Options& options) {
   facts.source = options.model;
   HEADROOM_TRY(facts.checkpoint_digest, checkpoint_digest(options.model));
   facts.attention = options.attention;
+  facts.precision = "bf16";  // F32 and F16 checkpoints are rounded at load
   facts.kv = load.kv;
   facts.vocab = loaded->vocab_size();
   facts.page_size = loaded->page_size();

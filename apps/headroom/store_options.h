@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "dash/limits.h"
 #include "results/selector.h"
 #include "results/store.h"
 
@@ -23,6 +24,14 @@ inline base::Result<std::vector<results::StoredRecord>> select_records(
     return tl::unexpected(results::explain_no_match(parsed, all));
   }
   return records;
+}
+
+/// Gives records that were stored without the hardware's bound theirs, where they say enough for
+/// one.
+inline void add_limits(std::vector<results::StoredRecord>& records) {
+  for (results::StoredRecord& stored : records)
+    if (!stored.record.limit)
+      if (auto limit = dash::limit_of(stored.record)) stored.record.limit = std::move(*limit);
 }
 
 }  // namespace headroom::apps

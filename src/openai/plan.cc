@@ -67,6 +67,7 @@ std::string plan_json(const PlanFacts& facts, const std::vector<kernels::OpChoic
       .field("memory_bytes", cpu.memory_bytes)
       .end_object();
   if (facts.vocab > 0) json.field("vocab_size", facts.vocab);
+  if (!facts.precision.empty()) json.field("precision", facts.precision);
   json.field("kv", kernels::kv_type_name(facts.kv))
       .field("attention", chosen_attention(plan))
       .field("attention_asked", facts.attention);

@@ -15,6 +15,7 @@ struct PlanFacts {
   std::string source;             // directory
   std::string checkpoint_digest;  // of the weights; empty: not computed
   std::string attention;          // what was asked for
+  std::string precision;          // of the weights as they are multiplied, "bf16"
   kernels::KvType kv = kernels::KvType::kBf16;
   int32_t page_size = 0, pages = 0, max_context = 0, threads = 0;
   int64_t cache_bytes = 0;
