@@ -54,13 +54,16 @@ class Rates {
  public:
   Rates(const Hardware& hardware, Basis basis) : hardware_(hardware), basis_(basis) {}
 
-  /// The rate for operands of this width, or where the device cannot multiply them the rate of the
-  /// BF16 (or fp32) form that kernels widen them to.
+  /// The best rate for operands of this width: their own, or that of the BF16 or fp32 form that a
+  /// kernel may widen them to.
   double flops(Quantity wanted) const {
+    double best = 0;
+    if (wanted == Quantity::kFlopsFp32)  // narrower operands would be another result
+      if (const Figure* figure = hardware_.find(wanted, basis_)) return figure->value;
     for (const Quantity q : {wanted, Quantity::kFlopsBf16, Quantity::kFlopsFp32})
-      if (const Figure* figure = hardware_.find(q, basis_)) return figure->value;
-    HEADROOM_CHECK(false, "{}: no compute rate", hardware_.name);
-    return 0;
+      if (const Figure* figure = hardware_.find(q, basis_)) best = std::max(best, figure->value);
+    HEADROOM_CHECK(best > 0, "{}: no compute rate", hardware_.name);
+    return best;
   }
 
   double seconds(const Parts& flops, const Profile& profile, Quantity kv) const {
@@ -147,7 +150,9 @@ Point point(const Shape& s, const Hardware& h, const Question& q, double concurr
   const double heads = real(s.heads) / layout.tp;
   p.flops.kv = rows * heads * 2 * real(s.latent + s.rope + s.latent);
   const bool narrow = q.kv == KvRow::kFp8 || q.kv == KvRow::kFp8Tensor;
-  const Quantity kv_rate = narrow ? Quantity::kFlopsFp8 : Quantity::kFlopsBf16;
+  const Quantity kv_rate = narrow                 ? Quantity::kFlopsFp8
+                           : q.kv == KvRow::kFp32 ? Quantity::kFlopsFp32
+                                                  : Quantity::kFlopsBf16;
 
   p.memory_ms = 1e3 * read_seconds(h, q.basis, p.bytes.total());
   p.compute_ms = 1e3 * rates.seconds(p.flops, stored, kv_rate);

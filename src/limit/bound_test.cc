@@ -192,5 +192,29 @@ TEST(Bound, SaysWhenItDoesNotFit) {
   EXPECT_THAT(eight.notes, testing::Contains(testing::HasSubstr("from concurrency 256 on")));
 }
 
+TEST(Bound, ABf16WeightIsBoundByTheBestRateThatTakesIt) {
+  const auto shape = find_shape("deepseek-v2-lite");
+  ASSERT_TRUE(shape);
+  Hardware machine;
+  machine.name = "a CPU";
+  machine.figure(Quantity::kMemoryBandwidth, Basis::kMeasured) = Figure{1e15, "s", "d", ""};
+  machine.figure(Quantity::kFlopsFp32, Basis::kMeasured) = Figure{1e11, "s", "d", ""};
+  const auto compute_ms = [&](KvRow kv, std::optional<double> bf16) {
+    auto& figure = machine.figure(Quantity::kFlopsBf16, Basis::kMeasured);
+    figure = bf16 ? std::optional(Figure{*bf16, "s", "d", ""}) : std::nullopt;
+    Question q;
+    q.basis = Basis::kMeasured;
+    q.kv = kv;
+    q.context = 2048;
+    return bound(*shape, machine, q, {4})->points.at(0).compute_ms;
+  };
+  const double fp32 = compute_ms(KvRow::kBf16, std::nullopt);
+  EXPECT_DOUBLE_EQ(compute_ms(KvRow::kBf16, 2e11), fp32 / 2);
+  EXPECT_DOUBLE_EQ(compute_ms(KvRow::kFp8, 2e11), fp32 / 2);  // widened
+  EXPECT_DOUBLE_EQ(compute_ms(KvRow::kBf16, 5e10), fp32);     // slower dot products: fp32 wins
+  const double attention = compute_ms(KvRow::kFp32, 2e11) - fp32 / 2;
+  EXPECT_GT(attention, 0);  // fp32 rows are attended to in fp32
+}
+
 }  // namespace
 }  // namespace headroom::limit

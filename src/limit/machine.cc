@@ -47,7 +47,8 @@ int count_l3() {
 
 std::string key() {
   const base::CpuInfo& cpu = base::cpu_info();
-  return fmt::format("{}|{} cores|{}|{}", cpu.model, cpu.cores, kernels::probe_kernels().isa,
+  return fmt::format("{}|{} cores|{}, {}|{}", cpu.model, cpu.cores, kernels::probe_kernels().isa,
+                     kernels::bf16_probe() ? kernels::bf16_probe()->isa : "no bf16",
                      first_line("/proc/sys/kernel/random/boot_id"));
 }
 
@@ -72,6 +73,10 @@ Hardware measure() {
       fmt::format("best fp32 multiply-add rate of {} cores, {}", cpu.cores,
                   kernels::probe_kernels().isa),
       fmt::format("one core {:.0f} Gflop/s", rates.flops_one / 1e9));
+  if (const kernels::Bf16Probe* bf16 = kernels::bf16_probe())
+    set(Quantity::kFlopsBf16, rates.bf16_flops,
+        fmt::format("best BF16 dot product rate of {} cores, {}", cpu.cores, bf16->isa),
+        fmt::format("one core {:.0f} Gflop/s", rates.bf16_flops_one / 1e9));
   if (cpu.memory_bytes > 0)
     set(Quantity::kMemoryCapacity, static_cast<double>(cpu.memory_bytes), "operating system", "");
   if (rates.l2 > 0) machine.caches.push_back({"L2", static_cast<double>(sizes.l2_total), rates.l2});

@@ -10,9 +10,10 @@ namespace headroom::limit {
 
 /// All cores together count as one device. The entry holds: the rate at which all cores read memory
 /// (a buffer of at least four times the last cache) and each cache level (sizes from the system,
-/// over all cores), and the peak of fp32 multiply-adds in the widest instruction set, in which our
-/// kernels compute. Each is the best of several short runs: other programs and the host of a
-/// virtual machine can only slow a run down. Half-precision dot products are not part of it.
+/// over all cores), the peak of fp32 multiply-adds in the widest instruction set, and where there
+/// is one that of BF16 dot products, which bounds BF16 weights whether or not our kernels use it.
+/// Each is the best of several short runs: other programs and the host of a virtual machine can
+/// only slow a run down.
 ///
 /// The result is kept in base::cache_directory() for the same processor, core count and boot, for a
 /// day. With `again` it is measured anew and the better of old and new is kept: a limit that was

@@ -89,8 +89,8 @@ double read_rate(const Buffer& buffer, int64_t bytes, int threads, int times) {
   return static_cast<double>(share) * threads * times / took;
 }
 
-double flop_rate(int threads, int64_t rounds) {
-  const kernels::ProbeKernels& probe = kernels::probe_kernels();
+/// `probe`: a kernels::ProbeKernels or a kernels::Bf16Probe.
+double flop_rate(const auto& probe, int threads, int64_t rounds) {
   const double took = seconds(
       threads, [&](int) { sink.fetch_add(static_cast<uint64_t>(probe.multiply_add(rounds))); });
   return static_cast<double>(probe.flops_per_round * rounds) * threads / took;
@@ -113,16 +113,20 @@ ProbeRates probe_rates(const ProbeSizes& sizes) {
     const int64_t share = rates.memory_bytes / sizes.cores;
     for (int64_t at = i * share; at < (i + 1) * share; at += 64) buffer.data()[at] = std::byte{1};
   });
+  const kernels::ProbeKernels& fp32 = kernels::probe_kernels();
+  const kernels::Bf16Probe* bf16 = kernels::bf16_probe();
   // Half a cache stays in it whatever shares it; several passes hide the start.
   const int64_t l3_part = sizes.l3_total / 2, l2_part = sizes.l2_total / 2;
   for (int round = 0; round < kRounds; ++round) {
     best(rates.memory, read_rate(buffer, rates.memory_bytes, sizes.cores, 1));
-    best(rates.flops, flop_rate(sizes.cores, 800'000));
+    best(rates.flops, flop_rate(fp32, sizes.cores, 800'000));
+    if (bf16) best(rates.bf16_flops, flop_rate(*bf16, sizes.cores, 400'000));
     if (l3_part > sizes.l2_total) best(rates.l3, read_rate(buffer, l3_part, sizes.cores, 24));
     if (l2_part > 0) best(rates.l2, read_rate(buffer, l2_part, sizes.cores, 400));
     if (round % 3 == 0) {
       best(rates.memory_one, read_rate(buffer, rates.memory_bytes, 1, 1));
-      best(rates.flops_one, flop_rate(1, 800'000));
+      best(rates.flops_one, flop_rate(fp32, 1, 800'000));
+      if (bf16) best(rates.bf16_flops_one, flop_rate(*bf16, 1, 400'000));
     }
   }
   return rates;

@@ -14,8 +14,9 @@ struct ProbeSizes {
 struct ProbeRates {
   double memory = 0, memory_one = 0;
   double l3 = 0, l2 = 0;
-  double flops = 0, flops_one = 0;
-  int64_t memory_bytes = 0;  // size of the buffer that was read
+  double flops = 0, flops_one = 0;            // fp32 multiply-adds
+  double bf16_flops = 0, bf16_flops_one = 0;  // BF16 dot products
+  int64_t memory_bytes = 0;                   // size of the buffer that was read
 };
 
 /// Best of several rounds, each of which times every loop once, so that a slow spell of the machine

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/cpu.h"
 #include "base/file.h"
 #include "base/rng.h"
 
@@ -39,6 +40,11 @@ TEST_F(MachineTest, MeasuresOnceAndKeepsTheBest) {
   EXPECT_GT(value(*first, Quantity::kMemoryBandwidth), 1e8);
   EXPECT_LT(value(*first, Quantity::kMemoryBandwidth), 1e13);
   EXPECT_GT(value(*first, Quantity::kFlopsFp32), 1e8);
+  const auto& bf16 = first->figure(Quantity::kFlopsBf16, Basis::kMeasured);
+  ASSERT_EQ(bf16.has_value(), base::cpu_features().avx512_bf16);
+  if (bf16) {
+    EXPECT_GT(bf16->value, value(*first, Quantity::kFlopsFp32) / 4);
+  }
   for (size_t i = 1; i < first->caches.size(); ++i)
     EXPECT_GT(first->caches[i].bytes, first->caches[i - 1].bytes);
 

@@ -45,4 +45,11 @@ const ProbeKernels& probe_kernels() {
   return kProbePortable;
 }
 
+const Bf16Probe* bf16_probe() {
+#if defined(__x86_64__)
+  if (base::cpu_features().avx512_bf16) return &kProbeAvx512Bf16;
+#endif
+  return nullptr;
+}
+
 }  // namespace headroom::kernels

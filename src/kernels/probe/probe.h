@@ -20,9 +20,19 @@ struct ProbeKernels {
 /// The widest that this machine runs (HEADROOM_ISA lowers it).
 const ProbeKernels& probe_kernels();
 
+/// Dot products of BF16 pairs summed in fp32, where an instruction set has them.
+struct Bf16Probe {
+  const char* isa;
+  float (*multiply_add)(int64_t rounds);  // as in ProbeKernels
+  int64_t flops_per_round;
+};
+/// Null where this machine has none: BF16 weights are then widened to fp32.
+const Bf16Probe* bf16_probe();
+
 // One per file; call only where the machine has the instructions.
 extern const ProbeKernels kProbeAvx512;
 extern const ProbeKernels kProbeAvx2;
 extern const ProbeKernels kProbePortable;
+extern const Bf16Probe kProbeAvx512Bf16;
 
 }  // namespace headroom::kernels

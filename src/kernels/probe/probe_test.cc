@@ -49,6 +49,14 @@ TEST(Probe, MultiplyAddsAreReallyDone) {
   }
 }
 
+TEST(Probe, Bf16DotProductsAreReallyDone) {
+  const Bf16Probe* probe = bf16_probe();
+  if (probe == nullptr) GTEST_SKIP() << "this machine has no BF16 dot products";
+  // Each multiply-add adds 1/4, exactly.
+  const double adds = 100.0 * static_cast<double>(probe->flops_per_round) / 2;
+  EXPECT_EQ(probe->multiply_add(100), adds / 4);
+}
+
 TEST(Probe, PicksTheWidest) {
   EXPECT_EQ(&probe_kernels(), available().back());
 }
