@@ -160,5 +160,16 @@ TEST(Progress, DurationText) {
   EXPECT_EQ(duration_text(3661), "1:01:01");
 }
 
+TEST(Progress, ALogIsNotFloodedByShortWork) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress("work", 1000, "steps");
+    for (int i = 0; i <= 1200; ++i) progress.update(i);  // more than was said, too
+  }
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  EXPECT_EQ(text.find("work 1200/1000 steps"), 0u) << text;
+}
+
 }  // namespace
 }  // namespace headroom::base

@@ -14,6 +14,7 @@ namespace headroom::base {
 namespace {
 
 constexpr int kBarCells = 28;
+constexpr int64_t kPlainLineNs = 2'000'000'000;  // a log is not to be flooded by short work
 
 std::string bar(double fraction) {
   static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -47,6 +48,7 @@ Progress::Progress(std::string label, int64_t total, std::string unit, bool quie
       unit_(std::move(unit)),
       total_(std::max<int64_t>(total, 1)),
       started_ns_(now_ns()),
+      drawn_ns_(started_ns_),
       quiet_(quiet),
       terminal_(stderr_is_terminal()) {}
 
@@ -62,8 +64,11 @@ void Progress::update(int64_t done) {
     if (now - drawn_ns_ < 100'000'000) return;
     drawn_ns_ = now;
     draw(false);
-  } else if (const int tenths = static_cast<int>(done * 10 / total_); tenths > tenths_) {
+  } else if (const int64_t now = now_ns(); now - drawn_ns_ >= kPlainLineNs) {
+    const int tenths = static_cast<int>(std::min<int64_t>(done * 10 / total_, 10));
+    if (tenths <= tenths_) return;
     tenths_ = tenths;
+    drawn_ns_ = now;
     draw(false);
   }
 }

@@ -10,8 +10,8 @@ namespace headroom::base {
 bool stderr_is_terminal();
 
 /// Writes to stderr. One thread. On a terminal it redraws at most ten times a second; when stderr
-/// is a file or a pipe it prints a line every tenth of the way. finish() leaves the final line in
-/// place.
+/// is a file or a pipe it prints a line every tenth of the way, at most one in two seconds.
+/// finish() leaves the final line in place.
 class Progress {
  public:
   /// `unit` e.g. "requests", "MB".
@@ -29,8 +29,8 @@ class Progress {
   void draw(bool last);
 
   std::string label_, unit_, note_;
-  int64_t total_, done_ = 0, started_ns_, drawn_ns_ = 0;
-  int tenths_ = -1;
+  int64_t total_, done_ = 0, started_ns_, drawn_ns_;
+  int tenths_ = 0;
   bool quiet_, terminal_, finished_ = false;
 };
 
