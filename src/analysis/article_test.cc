@@ -182,5 +182,21 @@ TEST(Article, EveryOutputHoldsTheTable) {
   EXPECT_THAT(json_text(c), HasSubstr(R"("level":380,"a":{"value":4.912)"));
 }
 
+TEST(Article, AnotherModelOnOneSideIsSaid) {
+  CompareInput a = side("date=2026-03-01,tp=8"), b = side("date=2026-03-26,tp=8");
+  const auto both = [&](const char* model_a, const char* model_b) {
+    for (StoredRecord& record : a.records) record.record.server.model = model_a;
+    for (StoredRecord& record : b.records) record.record.server.model = model_b;
+    return compare(a, b, {}, {}).value();
+  };
+  EXPECT_EQ(warning(both("Kimi-K2.5", "Kimi-K2.5"), "model_differs"), "");
+  EXPECT_EQ(warning(both("Kimi-K2.5", "DeepSeek-R1"), "model_differs"),
+            "the two sides served different models: A Kimi-K2.5, B DeepSeek-R1\n");
+  both("X", "X");
+  a.records[0].record.server.model = "Y";
+  EXPECT_THAT(warning(compare(a, b, {}, {}).value(), "mixed_models"),
+              HasSubstr("A holds several models (X, Y)"));
+}
+
 }  // namespace
 }  // namespace headroom::analysis

@@ -241,6 +241,20 @@ void rounded_inputs(const Context& x, const CompareInput& a, const CompareInput&
                      fmt::join(parts, ", ")));
 }
 
+void different_models(const Context& x, const CompareInput& a, const CompareInput& b) {
+  for (const auto& [name, side] : {std::pair("A", &a), std::pair("B", &b)}) {
+    std::set<std::string> models;
+    for (const StoredRecord& stored : side->records) models.insert(stored.record.server.model);
+    if (models.size() > 1)
+      x.warn("mixed_models", fmt::format("{} holds several models ({}); each cell takes the best",
+                                         name, fmt::join(models, ", ")));
+  }
+  for (const Difference& d : x.c.differences)
+    if (d.field == "model")
+      x.warn("model_differs",
+             fmt::format("the two sides served different models: A {}, B {}", d.a, d.b));
+}
+
 void different_settings(const Context& x) {
   std::vector<std::string> parts;
   for (const Difference& d : x.c.differences)
@@ -285,6 +299,7 @@ std::vector<Warning> warnings_of(const Comparison& c, const CompareInput& a, con
   std::vector<Warning> warnings;
   const Peers peers_a = peers_of(c, a, b, stored), peers_b = peers_of(c, b, a, stored);
   const Context context{c, peers_a, peers_b, warnings, info(c.level).title, info(c.value).title};
+  different_models(context, a, b);
   better_layout(context, "A", peers_a, false);
   better_layout(context, "B", peers_b, true);
   ranges(context);
