@@ -1,6 +1,8 @@
 // Entry point: parses the command line, runs the chosen subcommand, prints errors as one line.
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 
 #include "base/log.h"
 #include "base/version.h"
@@ -43,12 +45,20 @@ int run_main(int argc, char** argv) {
   return headroom::base::exit_status(result.error().code);
 }
 
+/// Output that did not get out is failed work, whatever the command thinks of itself.
+int delivered(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  if (errno != EPIPE)  // the reader had enough: nobody is left to be told
+    fmt::print(stderr, "headroom: standard output: {}\n", std::strerror(errno));
+  return status == 0 ? 1 : status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed socket or pipe is an error value, not a death
   try {
-    return run_main(argc, argv);
+    return delivered(run_main(argc, argv));
   } catch (const std::exception& e) {
     fmt::print(stderr, "headroom: internal error: {}\n", e.what());
     return 1;

@@ -38,7 +38,7 @@ class CompareCommand : public testing::Test {
 
   Ran run(const std::string& arguments) const {
     const fs::path out = folder_ / "out", err = folder_ / "err";
-    const std::string command = fmt::format("cd '{}' && '{}/headroom' {} >out 2>err",
+    const std::string command = fmt::format("cd '{}' && 2>err >out '{}/headroom' {}",
                                             folder_.string(), HEADROOM_BINARY_DIR, arguments);
     Ran ran;
     const int status = std::system(command.c_str());
@@ -145,6 +145,13 @@ TEST_F(CompareCommand, MistakesAreOneLineAndTheRightStatus) {
   fails("import bad.csv --db p.db", 1,
         "bad.csv:3: column 'tpot_ms': 'fast' is not a positive number");
   EXPECT_THAT(run("store verify --db p.db").out, HasSubstr("12 records"));  // nothing half done
+}
+
+TEST_F(CompareCommand, OutputThatDoesNotGetOutIsAFailure) {
+  import_rows();
+  const Ran ran = run("store list --db p.db >/dev/full");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.err, "headroom: standard output: No space left on device\n");
 }
 
 }  // namespace
