@@ -77,8 +77,8 @@ void print_summary(const Options& o, const load::BenchOutcome& outcome) {
   fmt::print("\n{}", table.terminal());
   if (!doubts.empty()) fmt::print("\nTo bear in mind:\n{}", doubts);
   if (!o.db.empty())
-    fmt::print("\n{} point{} stored in {} (run {})\n", outcome.points.size(),
-               outcome.points.size() == 1 ? "" : "s", o.db, outcome.run);
+    fmt::print("\n{} point{} stored in {} (run {})\n", outcome.stored,
+               outcome.stored == 1 ? "" : "s", o.db, outcome.run);
 }
 
 CommandResult run_command(Options& o) {
@@ -104,7 +104,7 @@ CommandResult run_command(Options& o) {
     print_summary(o, outcome);
   if (!outcome.error) return 0;
   base::Error error = *outcome.error;
-  const size_t done = outcome.points.size();
+  const size_t done = o.db.empty() ? outcome.points.size() : outcome.stored;
   if (error.code == base::ErrorCode::kCancelled)
     error.message = "interrupted: the running point was dropped";
   if (done > 0 || error.code == base::ErrorCode::kCancelled)
@@ -143,15 +143,11 @@ void add_bench(CLI::App& app, std::function<CommandResult()>& run) {
       ->delimiter(',');
   add_workload_options(*sub, o);
   auto* requests = sub->add_option("--requests", o.bench.requests,
-                                   "measured requests a point [max(3 x concurrency, 12)]")
-                       ->check(CLI::PositiveNumber);
+                                   "measured requests a point [max(3 x concurrency, 12)]");
   sub->add_option("--duration", o.bench.duration_s, "seconds a point, instead of --requests")
-      ->check(CLI::PositiveNumber)
       ->excludes(requests);
-  sub->add_option("--warmup", o.bench.warmup, "unmeasured requests first [one per stream]")
-      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--warmup", o.bench.warmup, "unmeasured requests first [one per stream]");
   sub->add_option("--timeout", o.bench.timeout_s, "seconds without content that fail a stream")
-      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   sub->add_option("--api-key", o.api_key, "sent as a bearer token");
   sub->add_option("--header", o.bench.headers, "\"Name: value\", may be repeated");
@@ -161,8 +157,7 @@ void add_bench(CLI::App& app, std::function<CommandResult()>& run) {
                   "what the server does not tell: framework=vllm,version=1.0,tp=8,...")
       ->delimiter(',');
   sub->add_option("--hardware", o.bench.hardware, "hardware that serves, e.g. h200");
-  sub->add_option("--devices", o.bench.devices, "how many of it: tok/s/GPU needs it")
-      ->check(CLI::PositiveNumber);
+  sub->add_option("--devices", o.bench.devices, "how many of it: tok/s/GPU needs it");
   sub->add_option("--db", o.db, "store the points in this SQLite file");
   sub->add_flag("--json", o.json, "print one JSON object");
   sub->add_flag("--quiet", o.bench.quiet, "no progress on stderr");

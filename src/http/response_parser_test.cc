@@ -131,6 +131,8 @@ TEST(Url, parts) {
   EXPECT_EQ(parse_url("localhost:80")->authority(), "localhost");
   EXPECT_EQ(parse_url("https://example.com")->port, 443);
   EXPECT_EQ(parse_server_url("http://host:1/v1/")->text(), "http://host:1");
+  EXPECT_EQ(parse_server_url("http://host:1/a/v1/chat/completions")->text(), "http://host:1/a");
+  EXPECT_EQ(parse_server_url("http://host:1/v1/completions/")->text(), "http://host:1");
 }
 
 TEST(Url, refusals_name_the_text) {

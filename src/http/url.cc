@@ -89,6 +89,10 @@ base::Result<Url> parse_url(std::string_view text) {
 
 base::Result<Url> parse_server_url(std::string_view text) {
   HEADROOM_TRY(Url url, parse_url(text));
+  // An endpoint's own address is what users copy from examples.
+  for (const std::string_view endpoint : {"/chat/completions", "/completions"})
+    if (url.path.ends_with(std::string("/v1").append(endpoint)))
+      url.path.resize(url.path.size() - endpoint.size());
   if (url.path.ends_with("/v1")) url.path.resize(url.path.size() - 3);
   return url;
 }

@@ -92,6 +92,21 @@ Result<Prepared> prepare(const BenchOptions& options) {
   for (const double rate : options.rates)
     if (!(rate >= 1e-4 && rate <= 1e6))
       return fail(ErrorCode::kInvalidArgument, "rate {} is not 0.0001 to 1000000 requests/s", rate);
+  constexpr double kMostSeconds = 1e6;
+  for (const auto& [name, seconds] : {std::pair("duration", options.duration_s),
+                                      std::pair("timeout", std::optional(options.timeout_s))})
+    if (seconds && !(*seconds > 0 && *seconds <= kMostSeconds))
+      return fail(ErrorCode::kInvalidArgument, "{} {} s is not above 0 and at most {}", name,
+                  *seconds, kMostSeconds);
+  constexpr int64_t kMostRequests = 1'000'000'000;
+  if (options.requests && (*options.requests < 1 || *options.requests > kMostRequests))
+    return fail(ErrorCode::kInvalidArgument, "requests {} is not 1 to {}", *options.requests,
+                kMostRequests);
+  if (options.warmup && (*options.warmup < 0 || *options.warmup > kMostRequests))
+    return fail(ErrorCode::kInvalidArgument, "warmup {} is not 0 to {}", *options.warmup,
+                kMostRequests);
+  if (options.devices && *options.devices < 1)
+    return fail(ErrorCode::kInvalidArgument, "devices {} must be at least 1", *options.devices);
   p.facts.run = fmt::format("{}-{}", base::utc_text(base::unix_ns()), fresh_salt());
   p.facts.label = options.label;
   p.facts.workload = options.workload;
@@ -219,13 +234,14 @@ BenchOutcome run_bench(const BenchOptions& options, results::Store* store,
     result.record = summarize(*run, prepared->facts);
     result.record.repeat = options.repeat;
     result.id = results::record_id(result.record);
+    // Measured is measured: a store that refuses the point must not make it vanish.
     if (store != nullptr)
-      if (const auto added = store->add(result.record, "headroom bench"); !added) {
+      if (const auto added = store->add(result.record, "headroom bench"); !added)
         outcome.error = added.error();
-        return outcome;
-      }
+    if (store != nullptr && !outcome.error) ++outcome.stored;
     outcome.points.push_back(std::move(result));
     if (on_point) on_point(outcome.points.back());
+    if (outcome.error) return outcome;
   }
   return outcome;
 }

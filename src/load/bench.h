@@ -41,15 +41,18 @@ struct BenchPoint {
   std::string id;
 };
 
-/// Points that were completed and stored, also when the run then failed.
+/// Points that were completed, also when the run then failed; the first `stored` of them are in the
+/// store.
 struct BenchOutcome {
   std::string run;
   std::vector<BenchPoint> points;
+  size_t stored = 0;
   std::optional<base::Error> error;
 };
 
-/// `store` may be null (nothing is kept); `on_point` hears of each point after it was stored;
-/// `stop` drops the running point and ends the run with kCancelled.
+/// `store` may be null (nothing is kept); `on_point` hears of each point once it is measured and
+/// stored, or could not be (which ends the run); `stop` drops the running point and ends the run
+/// with kCancelled.
 BenchOutcome run_bench(const BenchOptions& options, results::Store* store,
                        const std::function<void(const BenchPoint&)>& on_point = {},
                        const std::atomic<bool>* stop = nullptr);

@@ -33,6 +33,15 @@ std::optional<int64_t> array_length(dom::object object, std::string_view name) {
   return static_cast<int64_t>(array.size());
 }
 
+/// A count of tokens; nothing when it is none that one request can have.
+std::optional<int64_t> count_of(dom::object object, std::string_view name) {
+  constexpr int64_t kMost = 1'000'000'000;
+  int64_t value = 0;
+  if (object.at_key(name).get(value) != simdjson::SUCCESS || value < 0 || value > kMost)
+    return std::nullopt;
+  return value;
+}
+
 void read_choice(dom::object choice, Chunk& chunk) {
   chunk.choice = true;
   if (has_text(choice, {"text"})) chunk.content = true;
@@ -85,11 +94,8 @@ base::Result<Chunk> ChunkReader::read(std::string_view json) {
     }
   dom::object usage;
   if (root.at_key("usage").get(usage) == simdjson::SUCCESS) {
-    int64_t value = 0;
-    if (usage.at_key("prompt_tokens").get(value) == simdjson::SUCCESS && value >= 0)
-      chunk.prompt_tokens = value;
-    if (usage.at_key("completion_tokens").get(value) == simdjson::SUCCESS && value >= 0)
-      chunk.output_tokens = value;
+    chunk.prompt_tokens = count_of(usage, "prompt_tokens");
+    chunk.output_tokens = count_of(usage, "completion_tokens");
   }
   return chunk;
 }

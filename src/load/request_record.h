@@ -57,9 +57,11 @@ struct RequestRecord {
   std::optional<int64_t> e2e() const {
     return sent && last_token ? std::optional(*last_token - *sent) : std::nullopt;
   }
-  /// (E2E - TTFT) / (output tokens - 1); absent for one token.
+  /// Several tokens in one read: something on the way held them back, and no gap was seen.
+  bool at_once() const { return first_token && tokens() > 1 && *last_token == *first_token; }
+  /// (E2E - TTFT) / (output tokens - 1); absent for one token, and where all came at once.
   std::optional<double> tpot() const {
-    if (!first_token || tokens() < 2) return std::nullopt;
+    if (!first_token || tokens() < 2 || at_once()) return std::nullopt;
     return static_cast<double>(*last_token - *first_token) / static_cast<double>(tokens() - 1);
   }
 };

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace headroom::load {
 
 namespace {
@@ -12,8 +14,16 @@ namespace {
 constexpr size_t kBodyKept = 4096;
 
 std::string one_line(std::string_view text, size_t limit = 200) {
-  std::string result(text.substr(0, limit));
-  std::replace_if(result.begin(), result.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  // A stranger's bytes on the way to a terminal: no line ends, no escapes, no half characters.
+  std::string result;
+  while (!text.empty() && result.size() < limit) {
+    const size_t length = base::utf8_length(text);
+    if (length == 0 || static_cast<unsigned char>(text[0]) < ' ' || text[0] == 127)
+      result += length == 0 || result.ends_with(' ') ? "" : " ";
+    else
+      result += text.substr(0, length);
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
   return result;
 }
 
@@ -25,6 +35,8 @@ void StreamReader::begin(const RequestRecord& start) {
   sse_.reset();
   marks_.clear();
   body_start_.clear();
+  location_.clear();
+  encoding_.clear();
   done_marker_ = finish_reason_ = any_event_ = content_now_ = false;
 }
 
@@ -37,6 +49,8 @@ void StreamReader::fail(Failure how, std::string text) {
 void StreamReader::on_head(const http::ResponseHead& head, int64_t at) {
   record.http_status = head.status;
   record.first_byte = at;
+  location_ = head.header("location");
+  encoding_ = head.header("content-encoding");
 }
 
 void StreamReader::take_event(const http::SseEvent& event, int64_t at, ChunkReader& reader) {
@@ -90,9 +104,15 @@ void StreamReader::judge_body(ChunkReader& reader) {
   const auto chunk = reader.read(body_start_);
   const bool error = chunk && chunk->error;
   const std::string text = error ? *chunk->error : body_start_;
+  if (record.http_status / 100 == 3 && !location_.empty())
+    return fail(Failure::kHttp, fmt::format("HTTP {}: redirected to {}: give the final address",
+                                            record.http_status, location_));
   if (record.http_status != 200)
     return fail(Failure::kHttp, fmt::format("HTTP {}: {}", record.http_status, text));
   if (error) return fail(Failure::kStreamError, text);
+  if (!encoding_.empty())
+    return fail(Failure::kBadStream,
+                fmt::format("the response is compressed ({}), unasked", encoding_));
   if (body_start_.empty()) return fail(Failure::kEmpty, "the response has no body");
   fail(Failure::kBadStream, "the response is no event stream: " + text);
 }

@@ -44,7 +44,8 @@ class StreamReader {
 
   http::SseParser sse_;
   std::vector<ChunkMark> marks_;
-  std::string body_start_;  // of a response that may turn out to be no stream
+  std::string body_start_;           // of a response that may turn out to be no stream
+  std::string location_, encoding_;  // headers that explain a failure
   bool done_marker_ = false, finish_reason_ = false, any_event_ = false, content_now_ = false;
 };
 

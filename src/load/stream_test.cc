@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "load/mock/mock_server.h"
 #include "load/runner.h"
+#include "load/summary.h"
 
 namespace headroom::load {
 namespace {
@@ -162,6 +163,20 @@ TEST(Stream, one_token_has_no_tpot) {
   }
 }
 
+TEST(Stream, tokens_in_one_piece_have_no_tpot) {
+  const Outcome outcome = run_script("ttft=5,interval=1,tokens=10");
+  ASSERT_EQ(outcome.run.recorder.records().size(), 3u);
+  for (const RequestRecord& r : outcome.run.recorder.records()) {
+    EXPECT_TRUE(r.ok());
+    EXPECT_EQ(r.tokens(), 10);
+    EXPECT_TRUE(r.at_once());
+    EXPECT_FALSE(r.tpot());  // 0 would read as infinitely fast
+  }
+  const auto record = summarize(outcome.run, {});
+  EXPECT_FALSE(record.measures.whole.tpot);
+  EXPECT_EQ(record.measures.doubts.count("at_once"), 1u);
+}
+
 TEST(Stream, idle_connections_that_the_server_closed_cost_one_resend) {
   PointOptions point;
   point.requests = 6;
@@ -200,6 +215,44 @@ TEST(Stream, mutated_streams_never_break_the_reader) {
     EXPECT_EQ(whole.failure, parts.failure) << bad;
     EXPECT_EQ(whole.chunks, parts.chunks) << bad;
   }
+}
+
+/// What the user is told of a response that is no stream.
+std::string told(int status, std::vector<std::pair<std::string, std::string>> headers,
+                 std::string_view body) {
+  ChunkReader chunks;
+  StreamReader reader;
+  reader.begin({});
+  http::ResponseHead head;
+  head.status = status;
+  head.headers = std::move(headers);
+  reader.on_head(head, 1);
+  reader.on_body(body, 2, chunks);
+  reader.on_end(Failure::kNone, "", 3);
+  EXPECT_FALSE(reader.record.ok());
+  return reader.why;
+}
+
+TEST(Stream, refusals_are_told_in_one_clean_line) {
+  EXPECT_EQ(told(400, {}, R"({"error":{"message":"context is 128,\n600 asked","code":400}})"),
+            "HTTP 400: context is 128, 600 asked");
+  EXPECT_EQ(told(500, {}, "<b>\r\n\x1b[31moops\xff\xfe</b>"), "HTTP 500: <b> [31moops</b>");
+  EXPECT_EQ(told(307, {{"location", "/v2"}}, ""),
+            "HTTP 307: redirected to /v2: give the final address");
+  EXPECT_EQ(told(200, {{"content-encoding", "gzip"}}, "\x1f\x8b\x08"),
+            "the response is compressed (gzip), unasked");
+}
+
+TEST(Stream, impossible_usage_is_no_usage) {
+  ChunkReader chunks;
+  const auto output = [&](const char* count) {
+    return chunks
+        .read(fmt::format(R"({{"choices":[],"usage":{{"completion_tokens":{}}}}})", count))
+        ->output_tokens;
+  };
+  EXPECT_EQ(output("7"), 7);
+  EXPECT_FALSE(output("-1"));
+  EXPECT_FALSE(output("4611686018427387904"));  // two of them would overflow a sum
 }
 
 }  // namespace

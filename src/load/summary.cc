@@ -136,13 +136,15 @@ double ms(int64_t ns) {
 void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measures& m) {
   const Records& records = point.recorder.records();
   int64_t ok = 0, prompt_off = 0, fewer = 0, no_usage = 0, short_output = 0, again = 0;
+  int64_t at_once = 0;
   int64_t chunks = 0, coalesced = 0, seen_prompt = 0;
   for (const RequestRecord& r : records) {
     if (r.warmup || !r.ok()) continue;
     ++ok;
     again += r.again;
     chunks += r.chunks;
-    coalesced += r.coalesced;
+    coalesced += r.at_once() ? 0 : r.coalesced;
+    at_once += r.at_once();
     no_usage += !r.output_tokens;
     short_output += r.tokens() < facts.workload.output_tokens;
     fewer += r.output_tokens && *r.output_tokens < r.chunk_tokens;
@@ -172,6 +174,10 @@ void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measure
   if (m.tokens_per_chunk && *m.tokens_per_chunk > 1.02)
     doubts["tokens_per_chunk"] = fmt::format(
         "{:.2f} tokens per chunk: ITL is the gap of chunks, not of tokens", *m.tokens_per_chunk);
+  if (at_once > 0)
+    doubts["at_once"] = fmt::format(
+        "{} of {} responses came in one piece (does a proxy buffer them?): they have no TPOT",
+        at_once, ok);
   if (chunks > 0 && coalesced * 100 > chunks)
     doubts["coalesced"] = fmt::format(
         "{} of {} chunks came in one read with the one before: ITL is "

@@ -89,6 +89,12 @@ base::Result<Workload> Workload::create(WorkloadOptions options) {
   if (options.input_tokens < 1 || options.output_tokens < 1)
     return fail(ErrorCode::kInvalidArgument, "input {} and output {} tokens must be at least 1",
                 options.input_tokens, options.output_tokens);
+  constexpr int64_t kMostTokens = 10'000'000;
+  if (options.input_tokens > kMostTokens || options.output_tokens > kMostTokens)
+    return fail(ErrorCode::kInvalidArgument, "input {} and output {} tokens must be at most {}",
+                options.input_tokens, options.output_tokens, kMostTokens);
+  if (!(options.temperature >= 0 && options.temperature <= 100))
+    return fail(ErrorCode::kInvalidArgument, "temperature {} is not 0 to 100", options.temperature);
   if (options.token_low < 0 || options.token_high <= options.token_low)
     return fail(ErrorCode::kInvalidArgument, "token range {}:{} is empty", options.token_low,
                 options.token_high);

@@ -79,6 +79,14 @@ TEST(Workload, refusals_name_the_value) {
   o.input_tokens = 0;
   EXPECT_FALSE(Workload::create(o));
   o = options();
+  o.input_tokens = 9'999'999'999'999;
+  EXPECT_EQ(Workload::create(o).error().message.find("input 9999999999999"), 0u);
+  for (const double temperature : {-1.0, std::nan("")}) {
+    o = options();
+    o.temperature = temperature;
+    EXPECT_FALSE(Workload::create(o));
+  }
+  o = options();
   o.token_low = o.token_high = 5;
   EXPECT_FALSE(Workload::create(o));
   o = options();
