@@ -101,6 +101,8 @@ base::Result<openai::ServedModel> served_model(
     return ids;
   };
   served.token_bytes = [tokenizer](int32_t id) { return tokenizer->token_bytes(id); };
+  for (int32_t id = 0; id < tokenizer->size(); ++id)
+    served.longest_token = std::max(served.longest_token, tokenizer->token_bytes(id).size());
   return served;
 }
 

@@ -2,7 +2,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
+#include <system_error>
 
 #include "base/log.h"
 #include "base/version.h"
@@ -47,9 +47,11 @@ int run_main(int argc, char** argv) {
 
 /// Output that did not get out is failed work, whatever the command thinks of itself.
 int delivered(int status) {
+  errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
   if (errno != EPIPE)  // the reader had enough: nobody is left to be told
-    fmt::print(stderr, "headroom: standard output: {}\n", std::strerror(errno));
+    fmt::print(stderr, "headroom: standard output: {}\n",
+               errno != 0 ? std::generic_category().message(errno) : "an earlier write failed");
   return status == 0 ? 1 : status;
 }
 
@@ -60,6 +62,12 @@ int main(int argc, char** argv) {
   try {
     return delivered(run_main(argc, argv));
   } catch (const std::exception& e) {
+    const auto* system = dynamic_cast<const std::system_error*>(&e);
+    if (system != nullptr && std::ferror(stdout) != 0) {  // fmt, writing to stdout
+      if (system->code().value() != EPIPE)
+        fmt::print(stderr, "headroom: standard output: {}\n", system->code().message());
+      return 1;
+    }
     fmt::print(stderr, "headroom: internal error: {}\n", e.what());
     return 1;
   }

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "base/log.h"
+
 namespace headroom::base {
 namespace {
 
@@ -22,6 +24,9 @@ CpuFeatures detect() {
   f.avx512_vnni = f.avx512 && __builtin_cpu_supports("avx512vnni");
   const char* cap = std::getenv("HEADROOM_ISA");
   const std::string_view limit = cap ? cap : "";
+  // A misspelt cap would measure another kernel than the one that was meant.
+  if (!limit.empty() && limit != "reference" && limit != "avx2" && limit != "avx512")
+    log_warning("HEADROOM_ISA is `{}`, which is none of reference, avx2, avx512: ignored", limit);
   if (limit == "reference") f = CpuFeatures{};
   if (limit == "avx2") f.avx512 = f.avx512_bf16 = f.avx512_vnni = false;
   return f;

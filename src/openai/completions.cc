@@ -14,15 +14,63 @@ int64_t code_points(std::string_view text) {
   return count;
 }
 
+// Above it JSON and tokens take long enough that other connections of the I/O thread would notice.
+constexpr size_t kInlineBody = 8 << 10;
+
+struct Prepared {
+  CompletionsRequest request;
+  std::vector<std::vector<int32_t>> ids;  // of each prompt
+};
+
+base::Result<std::vector<int32_t>> prompt_ids(const Prompt& prompt, const ServedModel& model,
+                                              bool add_special) {
+  if (const auto* ids = std::get_if<std::vector<int32_t>>(&prompt)) return *ids;
+  if (!model.encode)
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      "the served model has no tokenizer: the prompt must be token ids");
+  const auto& text = std::get<std::string>(prompt);
+  if (model.longest_token > 0) {
+    const size_t least = (text.size() + model.longest_token - 1) / model.longest_token;
+    if (least > static_cast<size_t>(model.max_context))
+      return base::fail(base::ErrorCode::kInvalidArgument,
+                        "the prompt has {} bytes, which are {} tokens at least; the context holds "
+                        "{}",
+                        text.size(), least, model.max_context);
+  }
+  return model.encode(text, add_special);
+}
+
+ApiError in_prompt(size_t index, size_t count, const base::Error& error) {
+  ApiError out = api_error(error);
+  if (count > 1) out.message = fmt::format("prompt[{}]: {}", index, out.message);
+  if (out.status == 400) out.param = "prompt";
+  return out;
+}
+
+/// Any thread.
+ApiResult<Prepared> prepare(std::string_view body, const ServedModel& model) {
+  auto request = parse_completions(body, model);
+  if (!request) return tl::unexpected(request.error());
+  Prepared out{std::move(*request), {}};
+  for (const Prompt& prompt : out.request.prompts) {
+    auto ids = prompt_ids(prompt, model, out.request.add_special_tokens);
+    if (!ids)
+      return tl::unexpected(in_prompt(out.ids.size(), out.request.prompts.size(), ids.error()));
+    out.ids.push_back(std::move(*ids));
+  }
+  return out;
+}
+
 /// One call, on the connection's I/O thread. The responder's on_gone holds it until the answer is
 /// complete; the engine's streams know it weakly.
 class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
  public:
   CompletionsCall(std::shared_ptr<Service> service, std::shared_ptr<http::Responder> responder,
-                  CompletionsRequest request)
+                  Prepared prepared)
       : service_(std::move(service)),
         responder_(std::move(responder)),
-        request_(std::move(request)) {}
+        request_(std::move(prepared.request)),
+        ids_(std::move(prepared.ids)) {}
 
   void start() {
     facts_.id = service_->new_id("cmpl");
@@ -52,20 +100,19 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
   std::optional<ApiError> submit_all() {
     choices_.resize(request_.prompts.size());
     for (size_t i = 0; i < choices_.size(); ++i) {
-      auto ids = prompt_ids(request_.prompts[i]);
-      if (!ids) return in_prompt(i, ids.error());
+      std::vector<int32_t>& ids = ids_[i];
       Choice& choice = choices_[i];
       choice.part.index = static_cast<int32_t>(i);
-      if (request_.echo) choice.part.text = echo_of(request_.prompts[i], *ids);
-      if (facts_.token_ids) choice.prompt_ids = *ids;
-      usage_.prompt += static_cast<int64_t>(ids->size());
+      if (request_.echo) choice.part.text = echo_of(request_.prompts[i], ids);
+      if (facts_.token_ids) choice.prompt_ids = ids;
+      usage_.prompt += static_cast<int64_t>(ids.size());
       choice.stream = std::make_shared<engine::RequestStream>(
           [weak = weak_from_this(), responder = responder_, i] {
             responder->post([weak, i] {
               if (const auto self = weak.lock()) self->pump(i);
             });
           });
-      engine::Request request{fmt::format("{}-{}", facts_.id, i), std::move(*ids),
+      engine::Request request{fmt::format("{}-{}", facts_.id, i), std::move(ids),
                               request_.sampling};
       // Drawn for each: equal prompts of one request are different samples.
       if (!request_.seed_given) request.sampling.seed = service_->new_seed();
@@ -73,25 +120,10 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
       if (auto submitted = service_->engine().submit(std::move(request), choice.stream);
           !submitted) {
         choice.stream = nullptr;
-        return in_prompt(i, submitted.error());
+        return in_prompt(i, choices_.size(), submitted.error());
       }
     }
     return std::nullopt;
-  }
-
-  ApiError in_prompt(size_t index, const base::Error& error) const {
-    ApiError out = api_error(error);
-    if (choices_.size() > 1) out.message = fmt::format("prompt[{}]: {}", index, out.message);
-    if (out.status == 400) out.param = "prompt";
-    return out;
-  }
-
-  base::Result<std::vector<int32_t>> prompt_ids(const Prompt& prompt) const {
-    if (const auto* ids = std::get_if<std::vector<int32_t>>(&prompt)) return *ids;
-    if (!service_->model().encode)
-      return base::fail(base::ErrorCode::kInvalidArgument,
-                        "the served model has no tokenizer: the prompt must be token ids");
-    return service_->model().encode(std::get<std::string>(prompt), request_.add_special_tokens);
   }
 
   std::string echo_of(const Prompt& prompt, const std::vector<int32_t>& ids) const {
@@ -219,6 +251,7 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
   const std::shared_ptr<Service> service_;
   const std::shared_ptr<http::Responder> responder_;
   CompletionsRequest request_;
+  std::vector<std::vector<int32_t>> ids_;  // moved to the engine one by one
   AnswerFacts facts_;
   Usage usage_;
   std::vector<Choice> choices_;
@@ -228,19 +261,40 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
   bool ended_ = false;
 };
 
+void answer(const std::shared_ptr<Service>& service, std::shared_ptr<http::Responder> responder,
+            ApiResult<Prepared> prepared) {
+  if (!prepared) {
+    responder->reply(error_reply(prepared.error()));
+    return;
+  }
+  std::make_shared<CompletionsCall>(service, std::move(responder), std::move(*prepared))->start();
+}
+
+/// Prepares on the worker and comes back to the I/O thread.
+void answer_later(const std::shared_ptr<Service>& service,
+                  const std::shared_ptr<http::Responder>& responder, const std::string& body) {
+  // The service outlives its worker's jobs, but must not die on the worker's thread.
+  const bool taken = service->worker().run(
+      [weak = std::weak_ptr<Service>(service), model = &service->model(), responder, body] {
+        auto prepared = std::make_shared<ApiResult<Prepared>>(prepare(body, *model));
+        responder->post([weak, responder, prepared] {
+          if (const auto alive = weak.lock()) answer(alive, responder, std::move(*prepared));
+        });
+      });
+  if (!taken)
+    responder->reply(error_reply(api_error(503, "too many large requests are waiting already")));
+}
+
 }  // namespace
 
 void add_completions(http::Router& router, std::shared_ptr<Service> service) {
   router.add(
       "POST", "/v1/completions",
       [service](const http::IncomingRequest& request, std::shared_ptr<http::Responder> responder) {
-        auto parsed = parse_completions(request.body, service->model());
-        if (!parsed) {
-          responder->reply(error_reply(parsed.error()));
-          return;
-        }
-        std::make_shared<CompletionsCall>(service, std::move(responder), std::move(*parsed))
-            ->start();
+        if (request.body.size() > kInlineBody)
+          answer_later(service, responder, request.body);
+        else
+          answer(service, std::move(responder), prepare(request.body, service->model()));
       });
 }
 

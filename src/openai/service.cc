@@ -39,9 +39,15 @@ std::string Service::new_id(std::string_view prefix) {
 
 bool Service::key_matches(std::string_view authorization) const {
   if (api_key_.empty()) return true;
-  constexpr std::string_view kScheme = "Bearer ";
-  if (!authorization.starts_with(kScheme)) return false;
-  const std::string_view given = authorization.substr(kScheme.size());
+  // The scheme's name is case-insensitive, and blanks before the key mean nothing (RFC 9110).
+  constexpr std::string_view kScheme = "bearer ";
+  for (size_t i = 0; i < kScheme.size(); ++i) {
+    if (i >= authorization.size()) return false;
+    const char c = authorization[i];
+    if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != kScheme[i]) return false;
+  }
+  std::string_view given = authorization.substr(kScheme.size());
+  given.remove_prefix(std::min(given.find_first_not_of(' '), given.size()));
   // Every byte is looked at, so that time tells nothing about the key but its length.
   unsigned difference = given.size() != api_key_.size();
   for (size_t i = 0; i < given.size(); ++i)

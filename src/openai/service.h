@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "http/router.h"
 #include "kernels/plan/kernel.h"
+#include "openai/worker.h"
 
 namespace headroom::openai {
 
@@ -35,6 +36,9 @@ struct ServedModel {
   std::function<base::Result<std::vector<int32_t>>(std::string_view text, bool add_special)> encode;
   /// Bytes of one token's text; of special tokens too.
   std::function<std::string_view(int32_t id)> token_bytes;
+  /// Bytes of the longest token: text too long for the context even so is refused unread.
+  /// 0: unknown.
+  size_t longest_token = 0;
 };
 
 /// Immutable but for its counters; outlives the server and the engine's streams.
@@ -57,6 +61,9 @@ class Service {
 
   bool key_matches(std::string_view authorization) const;
 
+  /// For large bodies: jobs must hold the service weakly, or it would end on its own worker.
+  Worker& worker() { return worker_; }
+
  private:
   engine::Engine& engine_;
   const ServedModel model_;
@@ -65,6 +72,7 @@ class Service {
   const std::vector<kernels::OpChoice> plan_;
   const int64_t created_;  // seconds since 1970
   std::atomic<uint64_t> state_;
+  Worker worker_{1024};  // last: its thread reads the members above
 };
 
 /// Every endpoint of the API on one router, with its errors and its key check.

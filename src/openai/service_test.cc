@@ -39,6 +39,7 @@ struct Fixture {
     served.name = "scripted";
     served.max_context = 128;
     served.vocab = engine::ScriptedModel::kVocab;
+    served.longest_token = 2;
     served.token_bytes = bytes_of;
     served.encode = [](std::string_view text, bool add_special) {
       std::vector<int32_t> ids;
@@ -169,6 +170,25 @@ TEST(Completions, EqualPromptsAreDifferentSamplesUnlessSeeded) {
   const auto drawn = seeds("");
   EXPECT_NE(drawn.first, drawn.second);
   EXPECT_EQ(seeds(R"(,"seed":5)"), std::pair(int64_t{5}, int64_t{5}));
+}
+
+TEST(Completions, LargeBodiesArePreparedAside) {
+  Fixture f;
+  const std::string pad(20'000, ' ');  // above what is read on the I/O thread
+  const auto answer =
+      f.complete("{\"prompt\":[1,2,3],\"max_tokens\":5,\"temperature\":0" + pad + "}");
+  const auto small = f.complete(R"({"prompt":[1,2,3],"max_tokens":5,"temperature":0})");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(bj::parse(answer.body).at("choices"), bj::parse(small.body).at("choices"));
+  EXPECT_EQ(f.complete("{\"prompt\":[1]," + pad + "}").status, 400);
+  const auto streamed =
+      f.complete("{\"prompt\":[1,2,3],\"max_tokens\":5,\"stream\":true" + pad + "}");
+  EXPECT_EQ(events(streamed.body).back(), "[DONE]");
+  // Text that no tokens are long enough for is refused before it is tokenised.
+  const auto text = f.complete("{\"prompt\":\"" + std::string(50'000, 'a') + "\"}");
+  EXPECT_EQ(text.status, 400);
+  EXPECT_NE(text.body.find("50000 bytes, which are 25000 tokens at least"), std::string::npos)
+      << text.body;
 }
 
 TEST(Completions, StopTextAndLogprobs) {
@@ -324,7 +344,9 @@ TEST(Api, KeyGuardsWhatTellsAboutTheModel) {
     EXPECT_EQ(answer.status, 401) << header;
     EXPECT_EQ(str(bj::parse(answer.body).at("error").at("code")), "invalid_api_key");
   }
-  EXPECT_EQ(fetch(port, "GET", "/v1/models", {}, "Authorization: Bearer secret\r\n").status, 200);
+  for (const char* header :
+       {"Authorization: Bearer secret\r\n", "authorization: bearer  secret\r\n"})
+    EXPECT_EQ(fetch(port, "GET", "/v1/models", {}, header).status, 200) << header;
   EXPECT_EQ(fetch(port, "GET", "/headroom/plan").status, 401);
   EXPECT_EQ(fetch(port, "GET", "/health").status, 200);
   EXPECT_EQ(fetch(port, "GET", "/metrics").status, 200);

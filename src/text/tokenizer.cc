@@ -1,6 +1,8 @@
 // Encoding and decoding.
 #include "text/tokenizer.h"
 
+#include <array>
+
 #include "base/utf8.h"
 #include "text/detokenizer.h"
 
@@ -40,8 +42,15 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, bool allow
   HEADROOM_TRY_VOID(check_utf8(text));
   std::vector<int32_t> out;
   Bpe::Scratch scratch;
+  std::array<bool, 256> starts{};  // bytes that begin an added token: few, so the scan is quick
+  for (const AddedToken& token : added_)
+    if (!token.content.empty()) starts[static_cast<uint8_t>(token.content[0])] = true;
   size_t plain = 0;  // where the stretch of ordinary text began
   for (size_t at = 0; allow_special && at < text.size();) {
+    if (!starts[static_cast<uint8_t>(text[at])]) {
+      ++at;
+      continue;
+    }
     size_t matched = 0;
     for (const size_t length : added_lengths_) {  // longest first
       if (length > text.size() - at) continue;

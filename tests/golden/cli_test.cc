@@ -138,6 +138,15 @@ TEST(Generate, SpoiledModelFolders) {
   fs::remove_all(folder);
 }
 
+TEST(Output, AFullDiskIsAFailure) {
+  for (const char* command :
+       {"inspect ", "plan --allow-reference --json ", "plan --allow-reference "}) {
+    const Outcome outcome = run(command + embedded_model() + " >/dev/full");
+    EXPECT_EQ(outcome.status, 1) << command;
+    EXPECT_THAT(outcome.error, HasSubstr("headroom: standard output: ")) << command;
+  }
+}
+
 TEST(Plan, TableAndJsonForManyRanks) {
   const Outcome table = run("plan " + embedded_model() + " --tp 8 --allow-reference");
   EXPECT_EQ(table.status, 0) << table.error;
