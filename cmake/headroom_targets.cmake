@@ -121,17 +121,26 @@ function(headroom_test name)
                        PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")
 endfunction()
 
-# headroom_fuzzer(name SOURCES ... DEPS ...): libFuzzer with clang and HEADROOM_FUZZ.
+# headroom_fuzzer(name SOURCES ... DEPS ...): libFuzzer with clang and HEADROOM_FUZZ. In every other
+# build the same target replays its seeds and mutations of them, as a test.
 function(headroom_fuzzer name)
-  if(NOT HEADROOM_FUZZ)
-    return()
-  endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   list(TRANSFORM ARG_DEPS PREPEND headroom_)
-  add_executable(${name} ${ARG_SOURCES})
+  string(REGEX REPLACE "_fuzz$" "" seeds ${name})
+  set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/seeds/${seeds})
+  if(HEADROOM_FUZZ)
+    add_executable(${name} ${ARG_SOURCES})
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    add_test(NAME fuzz.${name} COMMAND ${name} -runs=0 ${seeds})
+  elseif(HEADROOM_TESTS)
+    add_executable(${name} ${ARG_SOURCES} replay_main.cc)
+    add_test(NAME fuzz.${name} COMMAND ${name} ${seeds})
+  else()
+    return()
+  endif()
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
-  target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
-  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 300)
 endfunction()
 
 # headroom_embed(name files...): compiles files into library <name>, which gives them by
