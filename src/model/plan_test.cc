@@ -79,7 +79,9 @@ TEST(Plan, ExplicitReferenceForcesTheTwoAttentionOpsOnly) {
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->rows[plan->decode.row].chosen, "reference");
   EXPECT_EQ(plan->rows[plan->prefill.row].chosen, "reference");
-  if (base::cpu_features().avx2) EXPECT_NE(plan->rows[plan->head.row].chosen, "reference");
+  if (base::cpu_features().avx2) {
+    EXPECT_NE(plan->rows[plan->head.row].chosen, "reference");
+  }
 }
 
 TEST(Plan, AnOpThatNothingTakesIsNamedAndTheRestStillPlanned) {
