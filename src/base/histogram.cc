@@ -114,6 +114,7 @@ Result<Histogram> Histogram::decode(std::string_view text) {
     if (!take_number(text, index) || !take(text, ':') || !take_number(text, count))
       return bad("a bucket is not index:count");
     if (index < next || index >= kMaxIndex || count == 0) return bad("buckets are out of order");
+    if (count > UINT64_MAX - total) return bad("bucket counts do not add up to the total");
     h.buckets_.resize(index + 1);
     h.buckets_[index] = count;
     total += count;

@@ -195,11 +195,12 @@ Result<size_t> ResponseParser::feed(std::string_view bytes, const Sink& body) {
     if (line_.size() + taken > limits_.line || (!chunk_line && head_bytes_ > limits_.head))
       return fail(ErrorCode::kTooLarge, "a response head has a line above {} or is above {} bytes",
                   limits_.line, limits_.head);
-    if (!chunk_line) head_bytes_ += taken + 1;
     if (end == std::string_view::npos) {
       line_ += bytes;
       return total;
     }
+    // Counted when the line is whole, so that where the network cut it makes no difference.
+    if (!chunk_line) head_bytes_ += line_.size() + taken + 1;
     if (line_.empty()) {
       HEADROOM_TRY_VOID(take_line(bytes.substr(0, end)));
     } else {

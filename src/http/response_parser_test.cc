@@ -59,6 +59,11 @@ TEST(ResponseParser, chunked_with_extension_and_trailer) {
             (Parsed{200, "helloabcdefghijklmnopqrstuvwxyz", text.size(), true, true, false}));
 }
 
+TEST(ResponseParser, stray_line_ends_before_the_response_count_alike_however_cut) {
+  const std::string_view text = "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na";
+  EXPECT_EQ(parse_everywhere(text), (Parsed{200, "a", text.size(), true, true, false}));
+}
+
 TEST(ResponseParser, delimited_by_close) {
   const Parsed p = parse_everywhere("HTTP/1.0 200\r\n\r\nall of it", true);
   EXPECT_EQ(p.body, "all of it");

@@ -108,6 +108,8 @@ TEST(ChunkReader, what_counts_as_content) {
   EXPECT_EQ(reader.read(R"({"usage":{"prompt_tokens":3,"completion_tokens":2}})")->prompt_tokens,
             3);
   EXPECT_FALSE(reader.read(R"({"usage":null})")->prompt_tokens);
+  EXPECT_FALSE(
+      reader.read(R"({"usage":{"completion_tokens":9223372036854775807}})")->output_tokens);
   EXPECT_TRUE(reader.read(R"({"choices":[{"finish_reason":"stop"}]})")->finished);
   EXPECT_EQ(reader.read(R"({"error":{"message":"no"}})")->error, "no");
   EXPECT_EQ(reader.read(R"({"object":"error","message":"no"})")->error, "no");

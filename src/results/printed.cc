@@ -8,8 +8,8 @@ namespace headroom::results {
 namespace {
 
 struct Parts {
-  int significant = 0;    // digits from the first that is not 0
-  int last_exponent = 0;  // power of ten of the last digit
+  int significant = 0;        // digits from the first that is not 0
+  int64_t last_exponent = 0;  // power of ten of the last digit
 };
 
 Parts parts_of(std::string_view text) {
@@ -30,7 +30,7 @@ Parts parts_of(std::string_view text) {
     if (i < text.size() && text[i] == '+') ++i;
     std::from_chars(text.data() + i, text.data() + text.size(), exponent);
   }
-  parts.last_exponent = exponent - after_point;
+  parts.last_exponent = int64_t{exponent} - after_point;
   return parts;
 }
 
@@ -58,7 +58,7 @@ int Printed::significant_digits() const {
 }
 
 double Printed::half_unit() const {
-  return 0.5 * std::pow(10.0, parts_of(text).last_exponent);
+  return 0.5 * std::pow(10.0, static_cast<double>(parts_of(text).last_exponent));
 }
 
 }  // namespace headroom::results

@@ -99,6 +99,7 @@ TEST(Printed, DigitsAndRounding) {
   EXPECT_DOUBLE_EQ(Printed::parse("28.7")->half_unit(), 0.05);
   EXPECT_DOUBLE_EQ(Printed::parse("337")->half_unit(), 0.5);
   EXPECT_DOUBLE_EQ(Printed::parse("1.5e3")->half_unit(), 50);
+  EXPECT_EQ(Printed::parse("0.0e-2147483648")->half_unit(), 0);
   for (const char* bad :
        {"", "x", "1 ", " 1", "1,5", "nan", "inf", "-inf", "1e999", "0x10", "--1", "1e", "."})
     EXPECT_FALSE(Printed::parse(bad)) << bad;

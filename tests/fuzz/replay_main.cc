@@ -1,4 +1,4 @@
-// A fuzz target without a fuzzer: every seed of a folder, each also cut short and with bytes changed.
+// A fuzz target without a fuzzer: every seed of a folder, also cut short and with bytes changed.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
