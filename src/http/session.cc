@@ -40,11 +40,11 @@ class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(Socket socket, std::string peer, std::shared_ptr<IoContext> context,
           std::shared_ptr<Shared> shared)
-      : socket_(std::move(socket)),
-        timer_(context->io),
-        peer_(std::move(peer)),
-        context_(std::move(context)),
+      : context_(std::move(context)),
         shared_(std::move(shared)),
+        socket_(std::move(socket)),
+        timer_(context_->io),
+        peer_(std::move(peer)),
         buffer_(shared_->options.max_header_bytes + kReadAhead) {}
 
   void start() {
@@ -328,11 +328,13 @@ class Session : public std::enable_shared_from_this<Session> {
     close();
   }
 
+  // First, so that it goes last: a responder that outlives the server keeps the session alive, and
+  // socket and timer need their io_context until the end.
+  const std::shared_ptr<IoContext> context_;
+  const std::shared_ptr<Shared> shared_;
   Socket socket_;
   asio::steady_timer timer_;
   const std::string peer_;
-  const std::shared_ptr<IoContext> context_;
-  const std::shared_ptr<Shared> shared_;
   beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
 
