@@ -113,6 +113,9 @@ class ServerOn final : public Server {
     guards_.clear();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
+    // Handlers that no thread ran (the server was never started, or one was posted behind the end)
+    // hold their own io_context: run here, they let go of it.
+    for (const auto& context : contexts_) drain(*context);
     // Only a socket file of our own making: after a failed bind the path is somebody else's.
     if (!unix_path_.empty()) ::unlink(unix_path_.c_str());
     unix_path_.clear();
@@ -127,6 +130,16 @@ class ServerOn final : public Server {
       } catch (const std::exception& e) {
         base::log_error("I/O thread: {}", e.what());  // that handler is lost, the rest goes on
       }
+    }
+  }
+
+  static void drain(IoContext& context) {
+    context.io.restart();
+    try {
+      while (context.io.poll() > 0) {
+      }
+    } catch (const std::exception& e) {
+      base::log_error("I/O thread: {}", e.what());
     }
   }
 
