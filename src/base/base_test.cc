@@ -161,6 +161,13 @@ TEST(Progress, DurationText) {
   EXPECT_EQ(duration_text(3661), "1:01:01");
 }
 
+TEST(Table, CellsFromOutsideDoNotDriveTheTerminal) {
+  Table table;
+  table.columns = {{"a", Table::Align::kLeft}, {"b"}};
+  table.rows = {{"x\n\x1b[31my", "1"}};
+  EXPECT_EQ(table.terminal(), "a         b\n────────  ─\nx  [31my  1\n");
+}
+
 TEST(Progress, ALogIsNotFloodedByShortWork) {
   testing::internal::CaptureStderr();
   {

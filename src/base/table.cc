@@ -37,6 +37,13 @@ std::string padded(const std::string& text, size_t width, Table::Align align) {
   return align == Table::Align::kLeft ? text + fill : fill + text;
 }
 
+/// A cell from outside must neither break the line nor drive the terminal.
+std::string terminal_cell(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
+  return text;
+}
+
 std::string markdown_cell(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -70,7 +77,7 @@ std::string Table::terminal() const {
     std::string text;
     for (size_t c = 0; c < columns.size(); ++c) {
       if (c > 0) text += "  ";
-      text += padded(cell_of(c), widths[c], columns[c].align);
+      text += padded(terminal_cell(cell_of(c)), widths[c], columns[c].align);
     }
     while (!text.empty() && text.back() == ' ') text.pop_back();
     out += text + "\n";
