@@ -43,10 +43,24 @@ Setter figure(Field field) {
   return [field](std::string_view cell, Record& record) -> const char* {
     auto printed = Printed::parse(cell);
     // 0 tok/s or 0 ms is how other tools write "not measured"; here the cell stays empty for that.
-    if (!printed || printed->value <= 0 || printed->value > 1e12)
+    if (!printed || printed->value < 1e-12 || printed->value > 1e12)
       return "a positive number (leave the cell empty when there is none)";
     field(record) = std::move(*printed);
     return nullptr;
+  };
+}
+
+/// Other tools print latencies in seconds; the digits stay as many as were printed.
+template <typename Field>
+Setter seconds(Field field) {
+  const Setter ms = figure(field);
+  return [ms](std::string_view cell, Record& record) -> const char* {
+    const auto printed = Printed::parse(cell);
+    if (!printed || printed->value <= 0) return ms(cell, record);
+    std::string text = fmt::format("{:#.{}g}", printed->value * 1000,
+                                   std::clamp(printed->significant_digits(), 1, 17));
+    if (text.ends_with('.')) text.pop_back();
+    return ms(text, record);
   };
 }
 
@@ -71,8 +85,9 @@ const char* date(std::string_view cell, Record& record) {
 }
 
 const char* dp_attention(std::string_view cell, Record& record) {
-  if (cell != "true" && cell != "false") return "true or false";
-  record.server.layout.dp_attention = cell == "true";
+  const bool yes = cell == "true" || cell == "True" || cell == "TRUE";
+  if (!yes && cell != "false" && cell != "False" && cell != "FALSE") return "true or false";
+  record.server.layout.dp_attention = yes;
   return nullptr;
 }
 
@@ -137,13 +152,18 @@ const std::vector<Column>& columns() {
       {{"output_tok_s_gpu", "output_tput_per_gpu"},
        figure(FIELD(published.output_tok_s_gpu)),
        true},
-      {{"tpot_ms"}, figure(FIELD(published.tpot_ms)), true},
-      {{"interactivity", "intvty_tok_s_user", "tok_s_user"},
+      {{"tpot_ms", "median_tpot_ms"}, figure(FIELD(published.tpot_ms)), true},
+      {{"interactivity", "intvty_tok_s_user", "tok_s_user", "median_intvty"},
        figure(FIELD(published.interactivity)),
        true},
-      {{"ttft_ms"}, figure(FIELD(published.ttft_ms)), true},
-      {{"itl_ms"}, figure(FIELD(published.itl_ms)), true},
-      {{"e2e_ms", "e2el_ms"}, figure(FIELD(published.e2e_ms)), true},
+      {{"ttft_ms", "median_ttft_ms"}, figure(FIELD(published.ttft_ms)), true},
+      {{"itl_ms", "median_itl_ms"}, figure(FIELD(published.itl_ms)), true},
+      {{"e2e_ms", "e2el_ms", "median_e2el_ms"}, figure(FIELD(published.e2e_ms)), true},
+      // InferenceX: seconds
+      {{"median_tpot"}, seconds(FIELD(published.tpot_ms)), true},
+      {{"median_ttft"}, seconds(FIELD(published.ttft_ms)), true},
+      {{"median_itl"}, seconds(FIELD(published.itl_ms)), true},
+      {{"median_e2el"}, seconds(FIELD(published.e2e_ms)), true},
       {{"statistic"}, text(FIELD(published.statistic))},
   };
   return table;
@@ -192,6 +212,11 @@ Result<Header> read_header(const CsvRecord& row, std::string_view name,
     any_figure |= column != nullptr && column->is_figure;
     header.columns.push_back(column);
   }
+  const bool one = header.titles.size() == 1;
+  for (const auto& [mark, word] : {std::pair(';', "semicolons"), std::pair('\t', "tabs")})
+    if (one && header.titles[0].find(mark) != std::string::npos)
+      return fail(ErrorCode::kDataLoss, "{}:{}: the columns are parted by {}; commas are due", name,
+                  row.line, word);
   if (!any_figure) {
     std::vector<std::string> names;
     for (const Column& column : columns())

@@ -27,11 +27,13 @@ Result<Imported> import_records(std::string_view json, std::string_view name) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;
   if (const auto error = parser.parse(json.data(), json.size()).get(root))
-    return fail(ErrorCode::kDataLoss, "{}: {}", name, simdjson::error_message(error));
+    return fail(ErrorCode::kDataLoss, "{}: not whole JSON: {}", name,
+                simdjson::error_message(error));
   simdjson::dom::array list;
   if (root["records"].get(list) != simdjson::SUCCESS)
     return fail(ErrorCode::kDataLoss, "{}: no array 'records'; this reads what `export` writes",
                 name);
+  if (list.size() == 0) return fail(ErrorCode::kDataLoss, "{}: 'records' is empty", name);
   Imported imported;
   for (const simdjson::dom::element item : list) {
     const std::string where = fmt::format("{}: records[{}]", name, imported.rows.size());

@@ -103,6 +103,29 @@ TEST(ImportCsv, MutatedTextIsAnErrorOrRecords) {
   }
 }
 
+TEST(ImportCsv, ReadsTheColumnsOfInferenceX) {
+  const auto imported = import_csv(
+      "hw,framework,model,dp_attention,isl,osl,conc,tp,tput_per_gpu,median_tpot,median_intvty,"
+      "median_ttft,median_e2el\n"
+      "mi355x,vllm,dsr1,True,8192,1024,4,8,337,0.0127,78.9,0.90,14\n",
+      "ix.csv");
+  ASSERT_TRUE(imported) << imported.error().message;
+  EXPECT_TRUE(imported->unknown_columns.empty());
+  const Record& r = imported->rows.at(0).entry.record;
+  EXPECT_EQ(r.server.layout.dp_attention, true);
+  EXPECT_EQ(r.published.tpot_ms->text, "12.7");
+  EXPECT_DOUBLE_EQ(r.published.tpot_ms->value, 12.7);
+  EXPECT_EQ(r.published.interactivity->text, "78.9");
+  EXPECT_EQ(r.published.ttft_ms->value, 900);
+  EXPECT_EQ(r.published.ttft_ms->significant_digits(), 2);
+  EXPECT_EQ(r.published.e2e_ms->value, 14000);
+}
+
+TEST(ImportCsv, NamesTheWrongSeparator) {
+  EXPECT_EQ(import_csv("date;tpot_ms\n2026-01-01;5\n", "f").error().message,
+            "f:1: the columns are parted by semicolons; commas are due");
+}
+
 TEST(ImportRecords, ExportReadsBackWhole) {
   auto imported = import_csv(kGood, "rows.csv").value();
   std::vector<StoredRecord> stored;
@@ -123,6 +146,7 @@ TEST(ImportRecords, ExportReadsBackWhole) {
   forged.replace(forged.find("\"152\""), 5, "\"151\"");
   EXPECT_THAT(import_text(forged, "points.json").error().message,
               HasSubstr("is not the digest of its record"));
+  EXPECT_EQ(import_text(R"({"records":[]})", "p").error().message, "p: 'records' is empty");
   EXPECT_THAT(import_text("{}", "p").error().message, HasSubstr("no array 'records'"));
   EXPECT_THAT(import_text(R"({"records":[{"record":{"x":1}}]})", "p").error().message,
               HasSubstr("p: records[0].record.x: no such field"));
