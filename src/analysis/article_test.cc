@@ -182,6 +182,12 @@ TEST(Article, EveryOutputHoldsTheTable) {
   EXPECT_THAT(json_text(c), HasSubstr(R"("level":380,"a":{"value":4.912)"));
 }
 
+TEST(Article, RecordsOnBothSidesAreSaid) {
+  const CompareInput a = side("date=2026-03-01"), b = side("tp=8");
+  EXPECT_THAT(warning(compare(a, b, {}, {}).value(), "shared_records"),
+              HasSubstr("5 of the 10 records of B are also in A"));
+}
+
 TEST(Article, AnotherModelOnOneSideIsSaid) {
   CompareInput a = side("date=2026-03-01,tp=8"), b = side("date=2026-03-26,tp=8");
   const auto both = [&](const char* model_a, const char* model_b) {

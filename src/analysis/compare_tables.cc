@@ -70,6 +70,7 @@ void for_each_cell(const Comparison& c, const auto& visit) {
 }  // namespace
 
 std::string level_text(double level) {
+  if (level >= 1e12) return fmt::format("{:.6g}", level);
   std::string text = fmt::format("{:.4f}", level);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();

@@ -241,6 +241,17 @@ void rounded_inputs(const Context& x, const CompareInput& a, const CompareInput&
                      fmt::join(parts, ", ")));
 }
 
+void shared_records(const Context& x, const CompareInput& a, const CompareInput& b) {
+  std::set<std::string> of_a;
+  for (const StoredRecord& stored : a.records) of_a.insert(stored.id);
+  const auto shared = std::ranges::count_if(
+      b.records, [&](const auto& stored) { return of_a.contains(stored.id); });
+  if (shared > 0)
+    x.warn("shared_records",
+           fmt::format("{} of the {} records of B are also in A: they are compared with themselves",
+                       shared, b.records.size()));
+}
+
 void different_models(const Context& x, const CompareInput& a, const CompareInput& b) {
   for (const auto& [name, side] : {std::pair("A", &a), std::pair("B", &b)}) {
     std::set<std::string> models;
@@ -299,6 +310,7 @@ std::vector<Warning> warnings_of(const Comparison& c, const CompareInput& a, con
   std::vector<Warning> warnings;
   const Peers peers_a = peers_of(c, a, b, stored), peers_b = peers_of(c, b, a, stored);
   const Context context{c, peers_a, peers_b, warnings, info(c.level).title, info(c.value).title};
+  shared_records(context, a, b);
   different_models(context, a, b);
   better_layout(context, "A", peers_a, false);
   better_layout(context, "B", peers_b, true);
