@@ -16,7 +16,7 @@ struct Options {
   int tp = 1, ep = 1;
   double context = 8192;
   std::vector<double> concurrency = {1, 4, 8, 16, 32, 64};
-  double input = 0, output = 0;
+  std::optional<double> input, output;
   bool list = false, reprobe = false, json = false;
 };
 
@@ -141,9 +141,9 @@ CommandResult run_limit(const Options& options) {
   HEADROOM_TRY(q.basis, limit::parse_basis(basis));
   q.layout = {options.tp, options.ep};
   q.context = options.context;
-  if ((options.input > 0) != (options.output > 0))
+  if (options.input.has_value() != options.output.has_value())
     return base::fail(base::ErrorCode::kInvalidArgument, "--input and --output go together");
-  if (options.input > 0) q.lengths = limit::Lengths{options.input, options.output};
+  if (options.input) q.lengths = limit::Lengths{*options.input, *options.output};
   HEADROOM_TRY(const limit::Curve curve, limit::bound(shape, hardware, q, options.concurrency));
   if (options.json)
     print_json(options, shape, hardware, q, curve);

@@ -11,6 +11,8 @@ namespace {
 using base::ErrorCode;
 using base::fail;
 
+constexpr double kMostTokens = 1e9, kMostRequests = 1e9;
+
 double real(int64_t n) {
   return static_cast<double>(n);
 }
@@ -114,10 +116,13 @@ base::Result<> check(const Shape& shape, const Hardware& hardware, const Questio
   if (l.devices() > hardware.domain)
     return fail(ErrorCode::kInvalidArgument, "{} devices: the link of {} joins {}", l.devices(),
                 hardware.name, hardware.domain);
-  if (q.lengths && !(q.lengths->input >= 1 && q.lengths->output >= 1))
-    return fail(ErrorCode::kInvalidArgument, "input and output must be at least 1 token each");
-  if (!q.lengths && !(q.context >= 1))
-    return fail(ErrorCode::kInvalidArgument, "context {} must be at least 1 token", q.context);
+  const auto possible = [](double tokens) { return tokens >= 1 && tokens <= kMostTokens; };
+  if (q.lengths && !(possible(q.lengths->input) && possible(q.lengths->output)))
+    return fail(ErrorCode::kInvalidArgument, "input {} and output {} are not 1 to {} tokens each",
+                q.lengths->input, q.lengths->output, kMostTokens);
+  if (!q.lengths && !possible(q.context))
+    return fail(ErrorCode::kInvalidArgument, "context {} is not 1 to {} tokens", q.context,
+                kMostTokens);
   return {};
 }
 
@@ -187,6 +192,20 @@ Point point(const Shape& s, const Hardware& h, const Question& q, double concurr
   return p;
 }
 
+/// "4.8 TB/s", "989 Tflop/s", "5 µs".
+std::string figure_text(double value, std::string_view unit) {
+  const bool bytes = unit.starts_with("bytes");
+  const std::string name = (bytes ? "B" : "") + std::string(unit.substr(bytes ? 5 : 0));
+  struct Prefix {
+    double size;
+    const char* text;
+  };
+  for (const Prefix p : {Prefix{1e15, "P"}, Prefix{1e12, "T"}, Prefix{1e9, "G"}, Prefix{1e6, "M"},
+                         Prefix{1e3, "k"}, Prefix{1, ""}, Prefix{1e-3, "m"}, Prefix{1e-6, "µ"}})
+    if (value >= p.size) return fmt::format("{:.4g} {}{}", value / p.size, p.text, name);
+  return fmt::format("{:.4g} {}", value, name);
+}
+
 void add_notes(const Shape& shape, const Hardware& hardware, const Question& q, Curve& curve) {
   const auto note = [&](std::string text) { curve.notes.push_back(std::move(text)); };
   for (int i = 0; i < kQuantities; ++i) {
@@ -194,10 +213,11 @@ void add_notes(const Shape& shape, const Hardware& hardware, const Question& q, 
     const Figure* figure = hardware.find(quantity, q.basis);
     if (!figure) continue;
     const bool other = !hardware.figure(quantity, q.basis);
-    note(fmt::format(
-        "{} {:.4g} {}{}: {} ({}){}", quantity_name(quantity), figure->value,
-        quantity_unit(quantity), other ? fmt::format(", no {} figure", basis_name(q.basis)) : "",
-        figure->source, figure->date, figure->note.empty() ? "" : "; " + figure->note));
+    note(fmt::format("{} {}{}: {} ({}){}", quantity_name(quantity),
+                     figure_text(figure->value, quantity_unit(quantity)),
+                     other ? fmt::format(", no {} figure", basis_name(q.basis)) : "",
+                     figure->source, figure->date,
+                     figure->note.empty() ? "" : "; " + figure->note));
   }
   if (q.layout.devices() > 1 && !hardware.find(Quantity::kLinkBandwidth, q.basis))
     note("link_bandwidth is unknown: traffic between devices is not counted");
@@ -248,8 +268,9 @@ base::Result<Curve> bound(const Shape& shape, const Hardware& hardware, const Qu
   HEADROOM_TRY_VOID(check(shape, hardware, question));
   Curve curve;
   for (const double concurrency : concurrencies) {
-    if (!(concurrency >= 1) || concurrency > 1e9)
-      return fail(ErrorCode::kInvalidArgument, "concurrency {} must be at least 1", concurrency);
+    if (!(concurrency >= 1 && concurrency <= kMostRequests))
+      return fail(ErrorCode::kInvalidArgument, "concurrency {} is not 1 to {}", concurrency,
+                  kMostRequests);
     curve.points.push_back(point(shape, hardware, question, concurrency));
   }
   add_notes(shape, hardware, question, curve);

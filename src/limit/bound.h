@@ -71,8 +71,8 @@ struct Curve {
       notes;  // which figures were used, which are missing, what is not counted
 };
 
-/// Errors (kInvalidArgument): a concurrency or context below 1, a layout that does not fit the
-/// shape or the hardware's link domain.
+/// Errors (kInvalidArgument): a concurrency, context or length that is not 1 to 10⁹, a layout that
+/// does not fit the shape or the hardware's link domain.
 base::Result<Curve> bound(const Shape& shape, const Hardware& hardware, const Question& question,
                           const std::vector<double>& concurrencies);
 

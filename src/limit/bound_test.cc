@@ -172,7 +172,7 @@ TEST(Bound, RefusesWhatMakesNoSense) {
     return result ? std::string("accepted") : result.error().message;
   };
   Question q = k25(KvRow::kBf16);
-  EXPECT_EQ(message(q, {0.5}), "concurrency 0.5 must be at least 1");
+  EXPECT_EQ(message(q, {0.5}), "concurrency 0.5 is not 1 to 1000000000");
   q.layout.tp = 3;
   EXPECT_EQ(message(q, {4}), "tp=3: does not divide the 64 heads of Kimi K2.5 (text)");
   q.layout = {8, 5};
@@ -181,7 +181,7 @@ TEST(Bound, RefusesWhatMakesNoSense) {
   EXPECT_EQ(message(q, {4}), "16 devices: the link of h200 joins 8");
   q = k25(KvRow::kBf16);
   q.context = 0;
-  EXPECT_EQ(message(q, {4}), "context 0 must be at least 1 token");
+  EXPECT_EQ(message(q, {4}), "context 0 is not 1 to 1000000000 tokens");
 }
 
 TEST(Bound, SaysWhenItDoesNotFit) {
@@ -214,6 +214,13 @@ TEST(Bound, ABf16WeightIsBoundByTheBestRateThatTakesIt) {
   EXPECT_DOUBLE_EQ(compute_ms(KvRow::kBf16, 5e10), fp32);     // slower dot products: fp32 wins
   const double attention = compute_ms(KvRow::kFp32, 2e11) - fp32 / 2;
   EXPECT_GT(attention, 0);  // fp32 rows are attended to in fp32
+}
+
+TEST(Bound, FiguresAreTold) {
+  const Curve c = curve("h200", k25(KvRow::kBf16), {4});
+  EXPECT_THAT(c.notes, testing::Contains(testing::StartsWith("memory_bandwidth 4.8 TB/s: ")));
+  EXPECT_THAT(c.notes, testing::Contains(testing::StartsWith("memory_capacity 141 GB: ")));
+  EXPECT_THAT(c.notes, testing::Contains(testing::StartsWith("flops_bf16 989 Tflop/s: ")));
 }
 
 }  // namespace
