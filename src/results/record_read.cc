@@ -90,8 +90,11 @@ template <Fielded T>
 Result<> read(const std::string& path, const element& value, std::vector<T>& out) {
   simdjson::dom::array entries;
   if (value.get(entries) != simdjson::SUCCESS) return wrong(path, value, "an array");
-  for (const element entry : entries)
-    HEADROOM_TRY_VOID(read(fmt::format("{}[{}]", path, out.size()), entry, out.emplace_back()));
+  for (const element entry : entries) {
+    // Named first: the order in which arguments are evaluated is the compiler's.
+    const std::string where = fmt::format("{}[{}]", path, out.size());
+    HEADROOM_TRY_VOID(read(where, entry, out.emplace_back()));
+  }
   return {};
 }
 
