@@ -57,6 +57,7 @@ Engine::Engine(model::StepModel& model, EngineOptions options)
   params_.reserve(slots);
   results_.reserve(slots);
   ended_.reserve(slots);
+  outbox_.reserve(slots);
   counts_.pages_total = pool_.count();
   counts_.op_runs.assign(model.op_runs().begin(), model.op_runs().end());
   publish();

@@ -96,7 +96,13 @@ class Engine {
   std::vector<kernels::SampleResult> results_;
   std::vector<float> masked_row_;
   std::vector<Sequence*> ended_;
-  EngineMetrics counts_;  // copied to published_ by publish()
+  struct Outgoing {
+    std::shared_ptr<RequestStream> stream;
+    std::optional<TokenOutput> token;
+    std::optional<Finish> finish;
+  };
+  std::vector<Outgoing> outbox_;  // of this step, sent once its figures are published
+  EngineMetrics counts_;          // copied to published_ by publish()
 
   mutable std::mutex metrics_mutex_;
   EngineMetrics published_;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <condition_variable>
 
 #include "engine/scripted_model_test.h"
@@ -169,6 +171,33 @@ TEST(Engine, CancelFreesBeforeTheNextStep) {
   EXPECT_LE(steps_with_two.load(), before + 1) << "at most the step under way";
   EXPECT_EQ(stays.ids, expected_greedy(prompt_of(4, 1), 200));
   EXPECT_TRUE(f.eventually([](const auto& m) { return m.pages_used == 0; }));
+}
+
+TEST(Engine, WhoSeesATokenFindsItCounted) {
+  Fixture f;
+  Engine& engine = f.start();
+  std::shared_ptr<RequestStream> stream;
+  std::vector<std::array<uint64_t, 4>> seen;  // tokens got, counted, running, finished
+  std::atomic<bool> done{false};
+  stream = std::make_shared<RequestStream>([&] {  // on the engine's thread, at the push
+    RequestStream::Batch batch;
+    stream->drain(batch);
+    const EngineMetrics m = engine.metrics();
+    seen.push_back({batch.tokens.size() + (seen.empty() ? 0 : seen.back()[0]), m.generation_tokens,
+                    static_cast<uint64_t>(m.running),
+                    m.finished[static_cast<size_t>(FinishReason::kLength)]});
+    if (batch.finish) done = true;
+  });
+  ASSERT_TRUE(engine.submit(request({1, 2, 3}, 3), stream));
+  for (int i = 0; i < 5000 && !done; ++i) std::this_thread::sleep_for(milliseconds(2));
+  ASSERT_TRUE(done);
+  engine.stop();  // `seen` is ours now
+  ASSERT_EQ(seen.size(), 3u);
+  for (const auto& [got, counted, running, finished] : seen) {
+    EXPECT_EQ(counted, got);
+    EXPECT_EQ(running, got < 3 ? 1u : 0u);
+    EXPECT_EQ(finished, got < 3 ? 0u : 1u);
+  }
 }
 
 TEST(Engine, CancelWhileWaiting) {

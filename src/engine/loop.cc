@@ -108,20 +108,27 @@ void Engine::step(std::span<const Scheduler::Part> parts) {
 
   const int64_t now_ns = base::now_ns();
   ended_.clear();
+  outbox_.clear();
   for (size_t i = 0; i < sampled_.size(); ++i) {
     const auto row = logits.subspan(i * static_cast<size_t>(vocab_), static_cast<size_t>(vocab_));
     if (deliver(*sampled_[i], results_[i], row, now_ns)) ended_.push_back(sampled_[i]);
   }
-  for (Sequence* sequence : ended_) {
-    scheduler_.retire(sequence);
-    inside_.fetch_sub(1);
-  }
+  for (Sequence* sequence : ended_) scheduler_.retire(sequence);
   ++counts_.steps;
   counts_.step_tokens.observe(tokens);
   counts_.step_seconds += seconds(base::now_ns() - started_ns);
   const auto runs = model_.op_runs();
   counts_.op_runs.assign(runs.begin(), runs.end());
+  // Figures first: who has seen a token finds it counted.
   publish();
+  for (Outgoing& out : outbox_) {
+    if (out.token)
+      out.stream->push(std::move(*out.token), std::move(out.finish));
+    else
+      out.stream->finish(std::move(*out.finish));
+  }
+  outbox_.clear();
+  inside_.fetch_sub(static_cast<int32_t>(ended_.size()));
 }
 
 void Engine::sample(std::span<const float> logits) {
@@ -179,7 +186,7 @@ bool Engine::deliver(Sequence& sequence, const kernels::SampleResult& drawn,
     finish.error = "the model gave logits that are not finite";
     ++counts_.corrupted;
     record_finish(sequence, finish.reason, now_ns);
-    sequence.stream->finish(std::move(finish));
+    outbox_.push_back({sequence.stream, std::nullopt, std::move(finish)});
     return true;
   }
   if (sequence.generated == 0) {
@@ -216,7 +223,7 @@ bool Engine::deliver(Sequence& sequence, const kernels::SampleResult& drawn,
   token.held = !finish && token.text.empty() && sequence.text.holds();
   if (asked.logprobs && *asked.logprobs > 0) token.top = top_logprobs(row, *asked.logprobs);
   const bool ended = finish.has_value();
-  sequence.stream->push(std::move(token), std::move(finish));
+  outbox_.push_back({sequence.stream, std::move(token), std::move(finish)});
   return ended;
 }
 
