@@ -43,7 +43,7 @@ endif()
 # ISA flags belong to files, by name: avx2*.cc and avx512*.cc.
 set(HEADROOM_AVX2_FLAGS "-mavx2;-mfma;-mf16c;-mbmi2")
 set(HEADROOM_AVX512_FLAGS
-    "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512bf16;-mavx512vnni;-mavx2;-mfma;-mf16c;-mbmi2")
+    "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx2;-mfma;-mf16c;-mbmi2")
 
 function(headroom_isa_flags)
   foreach(file IN LISTS ARGN)
