@@ -90,7 +90,8 @@ TEST(Histogram, LargestValueAndBadText) {
   EXPECT_TRUE(Histogram::decode(Histogram().encode()));
   for (const char* bad : {"", "v2;", "v1;1;1;1;1;", "v1;2;2;1;1;1:1", "v1;1;1;1;1;999999999999:1",
                           "v1;1;1;1;1;1:1,1:1", "v1;1;nan;1;1;1:1", "v1;1;1;5;1;1:1",
-                          "v1;1;1;1;2;1:18446744073709551615,2:2"})
+                          "v1;1;1;1;2;1:18446744073709551615,2:2", "v1;0;0;0;7;", "v1;0;3;0;0;",
+                          "v1;2;9;4;5;3:1,5:1"})
     EXPECT_FALSE(Histogram::decode(bad)) << bad;
 }
 

@@ -106,7 +106,7 @@ Result<Histogram> Histogram::decode(std::string_view text) {
   if (h.min_ < 0 || h.max_ < h.min_ || !std::isfinite(h.sum_) || h.sum_ < 0)
     return bad("header values contradict each other");
   uint64_t total = 0;
-  size_t next = 0;
+  size_t first = 0, next = 0;
   while (!text.empty()) {
     if (next > 0 && !take(text, ',')) return bad("buckets are not separated by commas");
     size_t index = 0;
@@ -115,14 +115,16 @@ Result<Histogram> Histogram::decode(std::string_view text) {
       return bad("a bucket is not index:count");
     if (index < next || index >= kMaxIndex || count == 0) return bad("buckets are out of order");
     if (count > UINT64_MAX - total) return bad("bucket counts do not add up to the total");
+    if (next == 0) first = index;
     h.buckets_.resize(index + 1);
     h.buckets_[index] = count;
     total += count;
     next = index + 1;
   }
   if (total != h.count_) return bad("bucket counts do not add up to the total");
-  if (h.count_ > 0 && (index_of(h.min_) >= h.buckets_.size() || index_of(h.max_) + 1 != next))
+  if (h.count_ > 0 && (index_of(h.min_) != first || index_of(h.max_) + 1 != next))
     return bad("min or max lies outside the buckets");
+  if (h.count_ == 0 && (h.sum_ != 0 || h.max_ != 0)) return bad("an empty one has a sum or a max");
   return h;
 }
 
