@@ -49,7 +49,8 @@ struct LoadClientOptions {
   /// of a second and more.
   size_t connects_at_once = 64;
   /// With kernel stamps and at least `batch_streams` busy slots the loop wakes once per batch: half
-  /// the CPU time, and no figure moves, since the times are the kernel's.
+  /// the CPU time. The times are the kernel's, so figures stay; only chunks of one stream that are
+  /// closer together than a batch are read as one, with the time of the last.
   int64_t batch_ns = 1'000'000;
   size_t batch_streams = 32;
 };

@@ -1,0 +1,242 @@
+// The life of one connection of the load client: connect, send, receive, end.
+#include <sys/epoll.h>
+
+#include <cerrno>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "http/load_client_impl.h"
+
+namespace headroom::http {
+
+void LoadClient::Impl::drop(size_t slot) {
+  Connection& c = connections[slot];
+  if (c.state == State::kConnecting || c.state == State::kHandshake) --connecting;
+  c.fd.reset();
+  c.tls.reset();
+  c.state = State::kClosed;
+  c.reused = c.want_write = false;
+  c.out.clear();
+  c.out_offset = 0;
+  ++c.generation;
+}
+
+void LoadClient::Impl::enqueue(size_t slot) {
+  connections[slot].state = State::kQueued;
+  connections[slot].addresses_tried = 0;
+  connections[slot].address = good_address;
+  queue.push_back(slot);
+}
+
+void LoadClient::Impl::begin_connects() {
+  while (!queue.empty() && connecting < options.connects_at_once) {
+    const size_t slot = queue.front();
+    queue.pop_front();
+    if (connections[slot].state == State::kQueued) try_connect(slot);
+  }
+}
+
+void LoadClient::Impl::try_connect(size_t slot) {
+  Connection& c = connections[slot];
+  c.connect_began = base::now_ns();
+  auto socket = begin_connect(addresses[c.address]);
+  if (!socket) return connect_failed(slot, socket.error().message);
+  c.fd = std::move(*socket);
+  c.state = State::kConnecting;
+  ++connecting;
+  stamps = options.kernel_stamps && StampClock::enable(c.fd.get());
+  epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP,
+                    .data = {.u64 = (uint64_t{c.generation} << 32) | slot}};
+  c.want_write = true;
+  HEADROOM_CHECK(epoll_ctl(epoll.get(), EPOLL_CTL_ADD, c.fd.get(), &event) == 0,
+                 "epoll refuses descriptor {}: {}", c.fd.get(), errno_text(errno));
+}
+
+void LoadClient::Impl::connect_failed(size_t slot, const std::string& why) {
+  Connection& c = connections[slot];
+  drop(slot);
+  connect_why = why;
+  if (++c.addresses_tried < addresses.size()) {
+    c.address = (c.address + 1) % addresses.size();
+    c.state = State::kQueued;
+    queue.push_back(slot);
+    return;
+  }
+  failed_connects.push_back(slot);  // told from poll, so that on_end never runs inside start
+}
+
+void LoadClient::Impl::connected(size_t slot) {
+  Connection& c = connections[slot];
+  if (const int error = connect_error(c.fd.get())) return connect_failed(slot, errno_text(error));
+  good_address = c.address;
+  if (!tls) return opened(slot);
+  c.state = State::kHandshake;
+  c.tls = std::make_unique<TlsSession>(*tls, options.url.host);
+  handshake(slot);
+}
+
+void LoadClient::Impl::handshake(size_t slot) {
+  Connection& c = connections[slot];
+  const auto done = c.tls->handshake();
+  if (!done) return connect_failed(slot, done.error().message);
+  c.tls->take_output(c.out);
+  if (*done) return opened(slot);
+  flush(slot);
+}
+
+void LoadClient::Impl::opened(size_t slot) {
+  Connection& c = connections[slot];
+  --connecting;
+  c.state = State::kOpen;
+  connect_times.record(base::now_ns() - c.connect_began);
+  if (c.busy) {
+    submit(slot);
+  } else {
+    flush(slot);  // the end of a handshake may wait to be sent
+  }
+}
+
+void LoadClient::Impl::submit(size_t slot) {
+  Connection& c = connections[slot];
+  c.parser.reset();
+  c.head_told = c.sent = false;
+  c.response_bytes = 0;
+  if (c.tls) {
+    if (const auto written = c.tls->write(c.request); !written)
+      return lost(slot, written.error().message);
+    c.tls->take_output(c.out);
+  } else {
+    c.out = c.request;
+    c.out_offset = 0;
+  }
+  flush(slot);
+}
+
+void LoadClient::Impl::watch(size_t slot, bool write) {
+  Connection& c = connections[slot];
+  if (c.want_write == write) return;
+  c.want_write = write;
+  epoll_event event{
+      .events = static_cast<uint32_t>(EPOLLIN | EPOLLRDHUP) | (write ? uint32_t{EPOLLOUT} : 0u),
+      .data = {.u64 = (uint64_t{c.generation} << 32) | slot}};
+  epoll_ctl(epoll.get(), EPOLL_CTL_MOD, c.fd.get(), &event);
+}
+
+void LoadClient::Impl::flush(size_t slot) {
+  Connection& c = connections[slot];
+  while (c.out_offset < c.out.size()) {
+    const int64_t before = base::now_ns();
+    const ssize_t n =
+        ::send(c.fd.get(), c.out.data() + c.out_offset, c.out.size() - c.out_offset, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return watch(slot, true);
+    // A server may answer (413, 400) and close before it has read everything: the answer lies in
+    // the receive queue and says more than EPIPE.
+    if (n < 0) return readable(slot);
+    c.out_offset += static_cast<size_t>(n);
+    if (c.out_offset == c.out.size() && c.busy && !c.sent && c.state == State::kOpen) {
+      c.sent = true;
+      c.sent_at = before;
+      handler->on_sent(slot, before, c.retried);
+    }
+  }
+  c.out.clear();
+  c.out_offset = 0;
+  watch(slot, false);
+}
+
+/// Hands bytes to the parser; false when the request ended, after which the slot may carry another.
+bool LoadClient::Impl::consume(size_t slot, std::string_view bytes, int64_t at) {
+  Connection& c = connections[slot];
+  c.response_bytes += bytes.size();
+  const auto eaten = c.parser.feed(bytes, [&](std::string_view part) {
+    if (!c.head_told) {
+      c.head_told = true;
+      handler->on_head(slot, c.parser.head(), at);
+    }
+    handler->on_body(slot, part, at);
+  });
+  if (!eaten) {
+    drop(slot);
+    end(slot, StreamEnd::kBadResponse, eaten.error().message, at);
+    return false;
+  }
+  if (c.parser.head_complete() && !c.head_told) {
+    c.head_told = true;
+    handler->on_head(slot, c.parser.head(), at);
+  }
+  if (!c.parser.complete()) return true;
+  if (*eaten < bytes.size() || !c.parser.keep_alive() || !c.sent)
+    drop(slot);
+  else
+    c.reused = true;
+  end(slot, StreamEnd::kComplete, "", at);
+  return false;
+}
+
+void LoadClient::Impl::readable(size_t slot) {
+  Connection& c = connections[slot];
+  alignas(cmsghdr) char control[kStampControlBytes];
+  while (true) {
+    iovec part{.iov_base = buffer.data(), .iov_len = buffer.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    const ssize_t n = ::recvmsg(c.fd.get(), &message, 0);
+    const int error = errno;
+    const int64_t now = base::now_ns();
+    if (n < 0 && error == EINTR) continue;
+    if (n < 0 && error == EAGAIN) return;
+    if (n < 0) return lost(slot, errno_text(error));
+    if (n == 0) return lost(slot, "");
+    const int64_t at =
+        stamps ? clock.arrival_ns(message, c.sent ? c.sent_at : c.connect_began, now) : now;
+    const std::string_view bytes(buffer.data(), static_cast<size_t>(n));
+    if (c.tls) {
+      c.tls->feed(bytes);
+      if (c.state == State::kHandshake) return handshake(slot);
+      std::string plain;
+      const auto read = c.tls->read([&](std::string_view text) { plain += text; });
+      if (!read) return lost(slot, read.error().message);
+      if (plain.empty()) return;  // session tickets and the like
+      if (!c.busy) return drop(slot);
+      if (!consume(slot, plain, at)) return;
+    } else {
+      if (!c.busy) return drop(slot);  // a byte that nobody asked for
+      if (!consume(slot, bytes, at)) return;
+    }
+    if (static_cast<size_t>(n) < buffer.size()) return;  // epoll tells when there is more
+  }
+}
+
+/// The peer closed (`why` empty) or the connection broke.
+void LoadClient::Impl::lost(size_t slot, const std::string& why) {
+  Connection& c = connections[slot];
+  const int64_t now = base::now_ns();
+  if (c.state == State::kConnecting || c.state == State::kHandshake)
+    return connect_failed(slot, why.empty() ? "closed during the TLS handshake" : why);
+  const bool fresh_retry = c.busy && c.reused && !c.retried && c.response_bytes == 0;
+  drop(slot);
+  if (!c.busy) return;  // an idle connection: the next start reconnects
+  if (fresh_retry) {    // the server had closed the idle connection: not the request's fault
+    c.retried = true;
+    return enqueue(slot);
+  }
+  if (why.empty() && c.response_bytes > 0 && c.parser.close())
+    return end(slot, StreamEnd::kComplete, "", now);
+  end(slot, c.response_bytes == 0 ? StreamEnd::kReset : StreamEnd::kCut,
+      why.empty() ? "the server closed the connection" : why, now);
+}
+
+void LoadClient::Impl::end(size_t slot, StreamEnd how, const std::string& why, int64_t at) {
+  Connection& c = connections[slot];
+  HEADROOM_CHECK(c.busy, "slot {} ends twice", slot);
+  c.busy = false;
+  c.deadline = kNever;
+  --busy;
+  handler->on_end(slot, how, why, at);  // last: it may start the next request on this slot
+}
+
+}  // namespace headroom::http
