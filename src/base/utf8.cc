@@ -1,4 +1,4 @@
-// Validity of one UTF-8 character, by the ranges of the Unicode standard's table 3-7.
+// Validity of one UTF-8 character, by the ranges of the Unicode standard's table 3-7; joining.
 #include "base/utf8.h"
 
 #include <cstdint>
@@ -46,6 +46,44 @@ bool utf8_incomplete(std::string_view text) {
   if (text.empty()) return false;
   const Form form = form_of(static_cast<uint8_t>(text[0]));
   return form.length > text.size() && bytes_fit(form, text, text.size());
+}
+
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+/// Bytes of the longest start of `text` that could begin a character, at least 1.
+size_t broken_length(std::string_view text) {
+  size_t length = 1;
+  while (length < text.size() && utf8_incomplete(text.substr(0, length + 1))) ++length;
+  return length;
+}
+
+}  // namespace
+
+std::string Utf8Joiner::push(std::string_view bytes) {
+  held_ += bytes;
+  std::string out;
+  std::string_view rest = held_;
+  while (!rest.empty()) {
+    if (const size_t length = utf8_length(rest)) {
+      out += rest.substr(0, length);
+      rest.remove_prefix(length);
+    } else if (utf8_incomplete(rest)) {
+      break;
+    } else {
+      out += kReplacement;
+      rest.remove_prefix(broken_length(rest));
+    }
+  }
+  held_.erase(0, held_.size() - rest.size());
+  return out;
+}
+
+std::string Utf8Joiner::flush() {
+  const bool broken = !held_.empty();  // at most one character's start
+  held_.clear();
+  return broken ? std::string(kReplacement) : std::string();
 }
 
 }  // namespace headroom::base

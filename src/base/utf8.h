@@ -1,7 +1,9 @@
-// UTF-8 at the byte level: the length of the character that a text starts with.
+// UTF-8 at the byte level: the length of the character that a text starts with, and text out of
+// bytes that are cut anywhere.
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace headroom::base {
@@ -12,5 +14,19 @@ size_t utf8_length(std::string_view text);
 
 /// True if `text` is a proper prefix of some valid character: more bytes could complete it.
 bool utf8_incomplete(std::string_view text);
+
+/// Turns bytes into valid UTF-8 as they come: a character whose bytes have not all arrived is held
+/// back, each maximal broken part becomes one U+FFFD.
+class Utf8Joiner {
+ public:
+  std::string push(std::string_view bytes);
+  /// What is held back, as U+FFFD; the joiner starts anew.
+  std::string flush();
+  bool holds() const { return !held_.empty(); }
+  void clear() { held_.clear(); }
+
+ private:
+  std::string held_;
+};
 
 }  // namespace headroom::base

@@ -1,43 +1,20 @@
-// UTF-8 assembly and the search for stop texts.
+// The search for stop texts.
 #include "engine/text_stream.h"
 
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/utf8.h"
 
 namespace headroom::engine {
 
 void TextStream::append(std::string_view bytes, bool may_stop) {
   HEADROOM_CHECK(!stopped_, "text after stop text {}", *stopped_);
-  bytes_ += bytes;
-  decode(false);
+  text_ += joiner_.push(bytes);
   if (may_stop && !stop_.empty()) {
     find_stop();
   } else {
     ready_ = text_.size();
   }
-}
-
-void TextStream::decode(bool at_end) {
-  size_t at = 0;
-  while (at < bytes_.size()) {
-    const std::string_view rest = std::string_view(bytes_).substr(at);
-    const size_t length = base::utf8_length(rest);
-    if (length > 0) {
-      text_ += rest.substr(0, length);
-      at += length;
-    } else if (!at_end && base::utf8_incomplete(rest)) {
-      break;
-    } else {
-      // One mark for the longest start of a character, as the Unicode standard recommends.
-      size_t broken = 1;
-      while (broken < rest.size() && base::utf8_incomplete(rest.substr(0, broken + 1))) ++broken;
-      text_ += "\xEF\xBF\xBD";
-      at += broken;
-    }
-  }
-  bytes_.erase(0, at);
 }
 
 void TextStream::find_stop() {
@@ -53,7 +30,7 @@ void TextStream::find_stop() {
   }
   if (stopped_) {
     text_.resize(best + (include_stop_ ? stop_[*stopped_].size() : 0));
-    bytes_.clear();
+    joiner_.clear();
     ready_ = text_.size();
   } else {
     ready_ = text_.size() - held_length();
@@ -79,7 +56,7 @@ std::string TextStream::take() {
 }
 
 std::string TextStream::flush() {
-  decode(true);
+  text_ += joiner_.flush();
   ready_ = text_.size();
   return take();
 }

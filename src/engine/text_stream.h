@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
+
 namespace headroom::engine {
 
 /// One request's output text. Holds back a character whose bytes are not all there, and the longest
@@ -28,20 +30,19 @@ class TextStream {
   /// Text that is final and not yet taken.
   std::string take();
   /// Something is held back.
-  bool holds() const { return !bytes_.empty() || !text_.empty(); }
+  bool holds() const { return joiner_.holds() || !text_.empty(); }
   /// The end of the output: everything that is left, an unfinished character as U+FFFD.
   std::string flush();
 
  private:
-  void decode(bool at_end);
   void find_stop();
   size_t held_length() const;
 
   std::vector<std::string> stop_;
   bool include_stop_;
-  std::string bytes_;  // start of a character
-  std::string text_;   // decoded, not taken
-  size_t ready_ = 0;   // of text_, may be taken
+  base::Utf8Joiner joiner_;  // holds the start of a character
+  std::string text_;         // decoded, not taken
+  size_t ready_ = 0;         // of text_, may be taken
   std::optional<size_t> stopped_;
 };
 

@@ -5,21 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "text/tokenizer.h"
 
 namespace headroom::text {
-
-/// Turns bytes into valid UTF-8 as they come: a character whose bytes have not all arrived is held
-/// back, each maximal broken part becomes one U+FFFD.
-class Utf8Joiner {
- public:
-  std::string push(std::string_view bytes);
-  /// What is held back, as U+FFFD; the joiner starts anew.
-  std::string flush();
-
- private:
-  std::string held_;
-};
 
 /// The pieces that push() and the final flush() give, joined, are Tokenizer::decode() of the ids.
 /// The tokenizer must outlive it.
@@ -33,7 +22,7 @@ class Detokenizer {
  private:
   const Tokenizer* tokenizer_;
   bool skip_special_;
-  Utf8Joiner joiner_;
+  base::Utf8Joiner joiner_;
 };
 
 }  // namespace headroom::text

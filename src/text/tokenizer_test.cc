@@ -224,7 +224,7 @@ TEST(Detokenizer, JoinsToDecodeAndNeverBreaksACharacter) {
 }
 
 TEST(Detokenizer, HoldsBackAndReplacesByMaximalParts) {
-  Utf8Joiner joiner;
+  base::Utf8Joiner joiner;
   EXPECT_EQ(joiner.push("a\xF0\x9F"), "a");
   EXPECT_EQ(joiner.push("\x9A"), "");
   EXPECT_EQ(joiner.push("\x80!"), "🚀!");
