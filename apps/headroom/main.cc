@@ -58,7 +58,9 @@ int delivered(int status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed socket or pipe is an error value, not a death
+  // A closed socket or pipe, or a file at its size limit, is an error value, not a death.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return delivered(run_main(argc, argv));
   } catch (const std::exception& e) {

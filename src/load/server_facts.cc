@@ -33,11 +33,11 @@ results::PlanLine read_op(dom::object op) {
   line.descriptor = text_of(op, "descriptor");
   line.chosen = text_of(op, "chosen");
   line.count = integer_of(op, "count");
-  line.logical_rows = integer_of(op, "logical_rows");
-  line.kernel_rows = integer_of(op, "kernel_rows");
-  // 0 rows: the op has no heads.
-  if (line.logical_rows == 0) line.logical_rows.reset();
-  if (line.kernel_rows == 0) line.kernel_rows.reset();
+  dom::object rows;  // null where the op has no heads
+  if (op.at_key("rows").get(rows) == simdjson::SUCCESS) {
+    line.logical_rows = integer_of(rows, "logical");
+    line.kernel_rows = integer_of(rows, "kernel");
+  }
   dom::array refused;
   if (op.at_key("refused").get(refused) == simdjson::SUCCESS)
     for (const dom::element element : refused) {

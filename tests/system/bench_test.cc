@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 
 #include "load/mock/mock_server.h"
 #include "results/store.h"
+#include "serve_process.h"
 
 namespace headroom::load {
 namespace {
@@ -26,12 +28,14 @@ struct Finished {
 /// The program with files for its output.
 class BenchProcess {
  public:
-  explicit BenchProcess(std::vector<std::string> arguments) {
+  explicit BenchProcess(std::vector<std::string> arguments, rlim_t file_bytes = RLIM_INFINITY) {
     folder_ = fs::path(testing::TempDir()) / fmt::format("bench_{}_{}", ::getpid(), counter_++);
     fs::create_directories(folder_);
     arguments.insert(arguments.begin(), {HEADROOM_BINARY_DIR "/headroom", "bench"});
     pid_ = ::fork();
     if (pid_ == 0) {
+      const rlimit limit{file_bytes, file_bytes};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
       if (!std::freopen((folder_ / "out").c_str(), "w", stdout) ||
           !std::freopen((folder_ / "err").c_str(), "w", stderr))
         ::_exit(126);
@@ -216,6 +220,64 @@ TEST(Bench, a_server_that_dies_costs_the_running_point_only) {
   EXPECT_EQ(bj::parse(run.out).at("points").as_array().size(), 1u);
   EXPECT_FALSE(bj::parse(run.out).at("error").is_null());
   EXPECT_EQ(stored(db).size(), 1u);
+}
+
+TEST(Bench, a_full_disk_under_the_store_loses_no_point) {
+  const auto server = mock("ttft=1,interval=0.2");
+  const std::string db = database("full");
+  std::string concurrency = "1";
+  for (int i = 1; i < 60; ++i) concurrency += ",1";
+  const Finished run = BenchProcess({"--url", server->url(), "--model", "mock", "--concurrency",
+                                     concurrency, "--output", "4", "--requests", "3", "--warmup",
+                                     "0", "--db", db, "--quiet", "--json"},
+                                    rlim_t{160} << 10)
+                           .finish();
+  expect_one_line(run, "nothing of this write was kept, everything before it was");
+  const size_t kept = stored(db).size();
+  EXPECT_GT(kept, 0u);
+  EXPECT_LT(kept, 60u);
+  const std::string end =
+      fmt::format("{} complete point{} kept in {}", kept, kept == 1 ? "" : "s", db);
+  EXPECT_NE(run.err.find(end), std::string::npos) << run.err;
+  EXPECT_EQ(bj::parse(run.out).at("points").as_array().size(), kept + 1);
+}
+
+TEST(Bench, what_our_own_server_tells_goes_into_the_record) {
+  using testing_system::ServeProcess;
+  ServeProcess server({testing_system::model_directory(), "--port", "0", "--allow-reference",
+                       "--max-context", "64", "--max-sequences", "2", "--kv", "fp8"});
+  const uint16_t port = server.wait_ready();
+  ASSERT_NE(port, 0) << server.log;
+  const std::string db = database("serve");
+  const Finished run = BenchProcess({"--url", fmt::format("http://127.0.0.1:{}", port), "--model",
+                                     "tiny-mla", "--input", "20", "--output", "4", "--requests",
+                                     "3", "--warmup", "0", "--db", db, "--quiet", "--json"})
+                           .finish();
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto records = stored(db);
+  ASSERT_EQ(records.size(), 1u);
+  const results::Record& record = records[0].record;
+  EXPECT_EQ(record.server.framework, "headroom");
+  EXPECT_EQ(record.server.precision, "bf16");
+  EXPECT_EQ(record.server.kv, "fp8");
+  EXPECT_FALSE(record.server.attention.empty());
+  EXPECT_TRUE(record.server.checkpoint_digest.starts_with("sha256:"));
+  EXPECT_EQ(record.server.flags.at("max_sequences"), "2");
+  EXPECT_EQ(record.hardware.devices, 1);
+  EXPECT_EQ(record.hardware.devices_source, results::kDevicesDetected);
+  EXPECT_EQ(record.measures.server_output_tokens, 12);
+  EXPECT_EQ(record.measures.client_output_tokens, 12);
+  bool decode = false;
+  for (const results::PlanLine& line : record.plan) {
+    EXPECT_FALSE(line.descriptor.empty());
+    EXPECT_FALSE(line.chosen.empty());
+    if (line.op != "mla_decode") continue;
+    decode = true;
+    EXPECT_EQ(line.logical_rows, 8);
+    EXPECT_GE(line.kernel_rows.value_or(0), 8);
+    EXPECT_FALSE(line.refused.empty());
+  }
+  EXPECT_TRUE(decode);
 }
 
 TEST(Bench, ctrl_c_keeps_complete_points) {
