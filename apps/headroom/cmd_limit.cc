@@ -43,7 +43,7 @@ void print_json(const Options& options, const limit::Shape& shape, const limit::
     json.field("decode_ms", p.decode_ms).field("memory_ms", p.memory_ms);
     json.field("compute_ms", p.compute_ms).field("link_ms", p.link_ms);
     json.field("prefill_ms", p.prefill_ms).field("prefill_flops", p.prefill_flops);
-    json.field("step_ms", p.step_ms).field("tok_s_user", p.tok_s_user());
+    json.field("step_ms", p.step_ms).field("tok_s_user", 1000 / p.tpot_ms);
     json.field("output_tok_s_gpu", p.output_tok_s_gpu).field("total_tok_s_gpu", p.total_tok_s_gpu);
     json.field("distinct_experts", p.distinct_experts);
     parts_json(json, "bytes_by_part", p.bytes);

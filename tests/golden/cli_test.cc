@@ -1,4 +1,5 @@
-// `headroom generate`, `plan` and `inspect` as a user calls them: goldens, refusals, exit statuses.
+// `headroom generate`, `plan`, `limit` and `inspect` as a user calls them: goldens, refusals, exit
+// statuses.
 #include <gmock/gmock.h>
 #include <simdjson.h>
 #include <sys/wait.h>
@@ -187,6 +188,40 @@ TEST(Plan, KnowsTheCatalogueAndFitsATerminal) {
   }
   EXPECT_THAT(run("inspect kimi-k2.5 --json").out, HasSubstr("\"experts\":384"));
   expect_refused("plan kimi-k9", 1, "`kimi-k9`");
+}
+
+TEST(Limit, PublishedBoundsAndRefusals) {
+  // TPOT of Kimi K2.5, one rank of eight, 8192 tokens of context, 656-byte rows.
+  constexpr std::pair<double, double> kPublished[] = {
+      {4, 2.24}, {8, 3.55}, {16, 5.94}, {32, 9.90}, {64, 15.59}};
+  const std::string command =
+      "limit kimi-k2.5 --hardware h200 --precision mxfp4 --tp 8 --kv fp8 --context 8192";
+  const Outcome outcome = run(command + " --concurrency 4,8,16,32,64 --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  simdjson::dom::parser parser;
+  const simdjson::dom::element root = parser.parse(outcome.out);
+  const simdjson::dom::array points = root["points"];
+  ASSERT_EQ(points.size(), 5u);
+  for (size_t i = 0; i < 5; ++i) {
+    const simdjson::dom::element point = points.at(i);
+    const auto [concurrency, tpot] = kPublished[i];
+    EXPECT_EQ(double(point["concurrency"]), concurrency);
+    EXPECT_NEAR(double(point["tpot_ms"]) / tpot, 1, 0.03);
+    EXPECT_NEAR(double(point["tok_s_user"]) * double(point["tpot_ms"]), 1000, 1e-6);
+    EXPECT_EQ(std::string_view(point["bound"]), "memory");
+    EXPECT_GT(double(point["bytes"]), 1e9);
+    EXPECT_GT(double(point["flops"]), 1e9);
+  }
+  const Outcome serving = run(command + " --input 8192 --output 1024 --concurrency 64 --json");
+  ASSERT_EQ(serving.status, 0) << serving.error;
+  const simdjson::dom::element point = parser.parse(serving.out)["points"].at(0);
+  EXPECT_NEAR(double(point["tpot_ms"]) / 21.5, 1, 0.03);
+  EXPECT_NEAR(double(point["tok_s_user"]) * double(point["tpot_ms"]), 1000, 1e-6);
+  expect_refused("limit nowhere --hardware h200", 1, "nowhere");
+  expect_refused("limit kimi-k2.5 --hardware h900", 1, "h900");
+  expect_refused("limit kimi-k2.5 --hardware h200 --tp 3", 2, "does not divide the 64 heads");
+  expect_refused("limit kimi-k2.5 --hardware h200 --concurrency 0", 2, "concurrency 0");
+  expect_refused("limit kimi-k2.5 --hardware h200 --input 5", 2, "--input and --output");
 }
 
 TEST(Inspect, SummaryOfTheEmbeddedModel) {
