@@ -147,6 +147,16 @@ TEST(Validity, SaysWhatSpeaksAgainstARecord) {
   EXPECT_THAT(flags["token_mismatch"], HasSubstr("100 by the client, 103 by the server"));
   EXPECT_TRUE(flags.contains("faster_than_limit"));
   EXPECT_TRUE(flags.contains("chunked"));
+  // What the client says itself is not said twice.
+  r.measures.doubts["failures"] = "2 of 100 requests failed";
+  r.measures.doubts["tokens_per_chunk"] = "1.80 tokens per chunk";
+  flags.clear();
+  for (const Flag& flag : validity_flags(r)) flags[flag.code] += flag.text;
+  EXPECT_EQ(flags.size(), 5u);
+  EXPECT_FALSE(flags.contains("success_rate"));
+  EXPECT_FALSE(flags.contains("chunked"));
+  EXPECT_TRUE(flags.contains("failures"));
+  EXPECT_TRUE(flags.contains("tokens_per_chunk"));
 }
 
 }  // namespace

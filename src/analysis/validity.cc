@@ -55,7 +55,12 @@ std::vector<Flag> validity_flags(const results::Record& record) {
                                           "measurement are wrong",
                                           headroom->value)});
   // What the client said itself stands; its words are nearer to the measurement.
-  std::erase_if(flags, [&](const Flag& flag) { return m.doubts.contains(flag.code); });
+  const auto said = [&](const Flag& flag) {
+    return m.doubts.contains(flag.code) ||
+           (flag.code == "success_rate" && m.doubts.contains("failures")) ||
+           (flag.code == "chunked" && m.doubts.contains("tokens_per_chunk"));
+  };
+  std::erase_if(flags, said);
   for (const auto& [code, text] : m.doubts) flags.push_back({code, text});
   return flags;
 }
