@@ -29,7 +29,8 @@ struct StepLimits {
   int32_t max_context = 0;      // tokens of one sequence, prompt and output
 };
 
-/// Engine thread only, except the const getters. Everything is allocated before the first step.
+/// Engine thread only, except the const getters. Everything is allocated before the first step, but
+/// for the kernels' scratch, which grows to its largest use.
 class StepModel {
  public:
   virtual ~StepModel() = default;
