@@ -1,4 +1,4 @@
-// Progress: one self-overwriting line with bar, rate and ETA on a terminal; sparse plain lines
+// Progress: one self-overwriting line with bar, time and ETA on a terminal; sparse plain lines
 // elsewhere.
 #pragma once
 

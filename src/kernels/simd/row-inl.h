@@ -7,8 +7,8 @@
 
 namespace headroom::kernels {
 
-/// One row → latent + rope floats at out. Widths are multiples of 64 and 16, of 128 for fp8
-/// latents.
+/// One row → latent + rope floats at out. Both widths are multiples of 16, the latent of fp8 rows
+/// is one of 128.
 template <typename V>
 inline void load_row(const CacheView& view, const std::byte* row, float* out) {
   if (view.type == KvType::kFp32) {
