@@ -71,6 +71,8 @@ void add_repeat(Point& point, const Point& repeat) {
   const auto mean = [n](double have, double more) { return have + (more - have) / (n + 1); };
   point.x = mean(point.x, repeat.x);
   point.y = mean(point.y, repeat.y);
+  if (point.concurrency && repeat.concurrency)  // differs between repeats of a rate only
+    point.concurrency = mean(*point.concurrency, *repeat.concurrency);
   if (point.headroom && repeat.headroom) {
     point.headroom = mean(*point.headroom, *repeat.headroom);
   } else {
@@ -181,10 +183,12 @@ SeriesSet build_series(std::span<const StoredRecord> records, Metric x, Metric y
     point.source = at_y->source;
     point.evidence = {stored.id};
     point.concurrency = requests_in_flight(record);
+    if (!record.workload.concurrency) point.rate = record.workload.rate;
     if (const auto headroom = read(record, Metric::kHeadroom, options))
       point.headroom = headroom->value;
     // Only points at a known load can be repeats of each other.
     const auto same_load = std::ranges::find_if(series->points, [&](const Point& other) {
+      if (point.rate || other.rate) return point.rate == other.rate;
       return point.concurrency && other.concurrency == point.concurrency;
     });
     if (same_load != series->points.end()) {

@@ -16,6 +16,7 @@ namespace headroom::analysis {
 struct Point {
   double x = 0, y = 0;
   std::optional<double> concurrency;  // at a rate: mean requests in flight
+  std::optional<double> rate;         // requests a second that were asked for; absent: closed loop
   std::optional<double> headroom;     // measured TPOT ÷ limit TPOT
   std::string recipe;                 // RecipeSeries::label
   std::string layout;                 // "tp=8"; empty where none is known

@@ -109,6 +109,15 @@ TEST(Series, AConstantRateIsAPointOfTheSameLine) {
   // 5 requests of 0.4 s in 10 s.
   EXPECT_NEAR(*set.series[0].points[0].concurrency, 0.2, 1e-3);
   EXPECT_EQ(*set.series[0].points[1].concurrency, 4);
+  // A repeat of a rate meets another mean of requests in flight, and is a repeat all the same.
+  Record again = slow;
+  again.repeat = 2;
+  again.measures.whole.e2e.emplace().record(800'000'000, 5);
+  const std::vector<StoredRecord> repeated = {stored(slow), stored(closed), stored(again)};
+  const SeriesSet both = build_series(repeated, Metric::kTokS, Metric::kInteractivity, {});
+  ASSERT_EQ(both.series[0].points.size(), 2u);
+  EXPECT_EQ(both.series[0].points[0].repeats, 2u);
+  EXPECT_NEAR(*both.series[0].points[0].concurrency, 0.3, 1e-3);
   EXPECT_EQ(in_flight_text(0.2), "0.2");
   EXPECT_EQ(in_flight_text(16), "16");
 }
