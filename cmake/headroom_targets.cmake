@@ -40,7 +40,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   endif()
 endif()
 
-# ISA flags belong to files, by name: avx2*.cc and avx512*.cc.
+# ISA flags belong to files, by name: avx2*.cc, avx512*.cc and avx512_bf16*.cc. A file gets what its
+# callers ask of the machine (base/cpu.h) and no more: compilers use whatever is allowed.
 set(HEADROOM_AVX2_FLAGS "-mavx2;-mfma;-mf16c;-mbmi2")
 set(HEADROOM_AVX512_FLAGS
     "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx2;-mfma;-mf16c;-mbmi2")
@@ -50,6 +51,10 @@ function(headroom_isa_flags)
     get_filename_component(stem ${file} NAME)
     if(stem MATCHES "^avx2")
       set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${HEADROOM_AVX2_FLAGS}"
+                                  SKIP_PRECOMPILE_HEADERS ON)
+    elseif(stem MATCHES "^avx512_bf16")
+      set_source_files_properties(${file} PROPERTIES
+                                  COMPILE_OPTIONS "${HEADROOM_AVX512_FLAGS};-mavx512bf16"
                                   SKIP_PRECOMPILE_HEADERS ON)
     elseif(stem MATCHES "^avx512")
       set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${HEADROOM_AVX512_FLAGS}"
