@@ -16,7 +16,7 @@ using base::Result;
 class OneRequest final : public LoadHandler {
  public:
   explicit OneRequest(size_t limit) : limit_(limit) {}
-  void on_sent(size_t, int64_t, bool) override {}
+  void on_sent(size_t, int64_t, bool) override { sent_ = true; }
   void on_head(size_t, const ResponseHead& head, int64_t) override { response_.head = head; }
   void on_body(size_t, std::string_view bytes, int64_t) override {
     if (response_.body.size() + bytes.size() > limit_) too_large_ = true;
@@ -37,8 +37,12 @@ class OneRequest final : public LoadHandler {
       case StreamEnd::kConnect:
         return base::fail(ErrorCode::kUnavailable, "no connection to {}: {}", where, why_);
       case StreamEnd::kDeadline:
-        return base::fail(ErrorCode::kUnavailable, "{}: no answer within {:.0f} s", where,
-                          static_cast<double>(timeout_ns) * 1e-9);
+        return base::fail(ErrorCode::kUnavailable, "{}: no {} within {:.1f} s{}", where,
+                          sent_     ? "answer"
+                          : url.tls ? "TLS handshake"
+                                    : "connection",
+                          static_cast<double>(timeout_ns) * 1e-9,
+                          !sent_ && url.tls ? "; does it speak plain http?" : "");
       case StreamEnd::kBadResponse:
         return base::fail(ErrorCode::kDataLoss, "{}: {}", where, why_);
       default:
@@ -48,7 +52,7 @@ class OneRequest final : public LoadHandler {
 
  private:
   size_t limit_;
-  bool too_large_ = false;
+  bool too_large_ = false, sent_ = false;
   Response response_;
   std::optional<StreamEnd> end_;
   std::string why_;

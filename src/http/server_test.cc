@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/rng.h"
+#include "http/client.h"
 #include "http/raw_client_test.h"
 
 namespace headroom::http {
@@ -305,6 +306,26 @@ TEST(Server, SurvivesMutatedRequests) {
     EXPECT_TRUE(client.ended);
   }
   EXPECT_EQ(fetch(f.port(), "GET", "/hello").status, 200);
+}
+
+TEST(Client, ASilentPeerIsToldByWhatWasMissing) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listener, 8), 0);
+  ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+  const std::string where = fmt::format("127.0.0.1:{}", ntohs(address.sin_port));
+  ClientOptions options;
+  options.timeout_ns = 200'000'000;
+  const auto told = [&](const char* scheme) {
+    return get(*parse_url(scheme + where), "/", options).error().message;
+  };
+  EXPECT_EQ(told("http://"), where + ": no answer within 0.2 s");
+  EXPECT_EQ(told("https://"), where + ": no TLS handshake within 0.2 s; does it speak plain http?");
+  ::close(listener);
 }
 
 }  // namespace
