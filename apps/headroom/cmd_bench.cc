@@ -74,6 +74,7 @@ void print_summary(const Options& o, const load::BenchOutcome& outcome) {
     load::add_point_row(table, point.record);
     doubts += load::doubt_lines(point.record);
   }
+  load::drop_absent_columns(table);
   fmt::print("\n{}", table.terminal());
   if (!doubts.empty()) fmt::print("\nTo bear in mind:\n{}", doubts);
   if (!o.db.empty())

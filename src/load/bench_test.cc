@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "load/mock/mock_server.h"
+#include "load/point_report.h"
 
 namespace headroom::load {
 namespace {
@@ -38,6 +39,26 @@ TEST(Bench, APointThatTheStoreRefusesIsStillGivenBack) {
   EXPECT_EQ(outcome.stored, 0u);
   EXPECT_EQ(outcome.points.at(0).record.measures.requests_ok, 12);
   std::filesystem::remove(path);
+}
+
+TEST(Bench, ColumnsWithoutAnyFigureAreNotShown) {
+  results::Record record;
+  record.workload.concurrency = 4;
+  record.measures.whole.duration_s = 2;
+  record.measures.whole.input_tokens = 10;
+  record.measures.whole.output_tokens = 6;
+  const auto last = [&] {
+    base::Table table = point_table();
+    add_point_row(table, record);
+    drop_absent_columns(table);
+    EXPECT_EQ(table.rows[0].size(), table.columns.size());
+    return table.columns.back().title;
+  };
+  EXPECT_EQ(last(), "tok/s");
+  record.measures.steady = record.measures.whole;
+  EXPECT_EQ(last(), "steady out");
+  record.hardware.devices = 2;
+  EXPECT_EQ(last(), "tok/s/GPU");
 }
 
 TEST(Bench, ImpossibleNumbersAreRefusedBeforeAnyRequest) {

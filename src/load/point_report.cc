@@ -71,8 +71,10 @@ void write_window(base::JsonWriter& json, const results::Window& window,
   json.field("input_tok_s_gpu", per_device(input, record));
 }
 
+constexpr std::string_view kAbsent = "–";
+
 std::string cell(const Maybe& value, int decimals) {
-  return value ? fmt::format("{:.{}f}", *value, decimals) : "–";
+  return value ? fmt::format("{:.{}f}", *value, decimals) : std::string(kAbsent);
 }
 
 /// "16 streams" or "0.25 req/s".
@@ -138,6 +140,14 @@ void add_point_row(base::Table& table, const results::Record& record) {
        cell(percentile_ms(w.itl, 50), 2), cell(inverted(percentile_ms(w.tpot, 50)), 1),
        cell(e2e ? Maybe(*e2e / 1000) : e2e, 2), cell(output, 1), cell(sum(input, output), 1),
        cell(steady, 1), cell(per_device(sum(input, output), record), 1)});
+}
+
+void drop_absent_columns(base::Table& table) {
+  const auto absent = [](const auto& row) { return row.back() == kAbsent; };
+  for (int i = 0; i < 2 && std::ranges::all_of(table.rows, absent); ++i) {
+    table.columns.pop_back();
+    for (auto& row : table.rows) row.pop_back();
+  }
 }
 
 std::string doubt_lines(const results::Record& record) {

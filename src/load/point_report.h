@@ -16,6 +16,8 @@ void write_point(base::JsonWriter& json, const results::Record& record, std::str
 
 base::Table point_table();
 void add_point_row(base::Table& table, const results::Record& record);
+/// Takes the last columns away while no row has a figure in them (steady out, tok/s/GPU).
+void drop_absent_columns(base::Table& table);
 
 /// One line a doubt: "client_bound: …".
 std::string doubt_lines(const results::Record& record);
