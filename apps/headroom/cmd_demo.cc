@@ -46,7 +46,7 @@ std::vector<Setting> settings(bool quick) {
   const double scale = quick ? 0.35 : 1;
   return {{"reference: clear, unoptimised",
            {"--attention", "reference", "--allow-reference", "--kv", "bf16"},
-           36 * scale,
+           40 * scale,
            false},
           {"fast path, BF16 cache", {"--kv", "bf16"}, 16 * scale, true},
           {"fast path, FP8 cache", {"--kv", "fp8"}, 16 * scale, true}};

@@ -71,7 +71,8 @@ void for_each_cell(const Comparison& c, const auto& visit) {
 
 std::string level_text(double level) {
   if (level >= 1e12) return fmt::format("{:.6g}", level);
-  std::string text = fmt::format("{:.4f}", level);
+  // Levels that a user types keep their digits; measured ones need no ten-thousandths.
+  std::string text = fmt::format("{:.{}f}", level, level >= 1000 ? 1 : level >= 10 ? 2 : 4);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return text;
