@@ -246,6 +246,8 @@ void print_tables(const std::vector<dash::ReportRun>& runs,
       fmt::print("\nAt the same speed for each user\n{}",
                  analysis::iso_interactivity_table(c).terminal());
     fmt::print("{}\n", analysis::marks_legend(c));
+    for (const analysis::Warning& warning : c.warnings)
+      if (warning.code == "own_point_better") fmt::print("{}.\n", warning.text);
     if (!c.level_overlap && c.a.level && c.b.level)
       fmt::print(
           "No throughput is within reach of both: A was measured from {} to {} {}, B from {} to "

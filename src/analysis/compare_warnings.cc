@@ -108,6 +108,41 @@ void better_layout(const Context& x, const char* name, const Peers& peers, bool 
   x.warn("better_layout_outside_selection", fmt::format("{}: {}", name, first));
 }
 
+// Readings between points where a side's own measured point is better on both axes: its line runs
+// flat or turns back there, and the gain says more about the line than about the servers.
+void own_point_better(const Context& x, const char* name, const Side& side, bool is_b) {
+  const Axis on_x = axis(x.c.level), on_y = axis(x.c.value);
+  std::string first;
+  std::vector<std::string> more;
+  for (const IsoRow& row : x.c.iso_throughput) {
+    const Reading& reading = is_b ? row.b : row.a;
+    if (!reading.value || reading.state == State::kMeasured) continue;
+    Point wanted;
+    wanted.x = row.level;
+    wanted.y = on_y.higher_is_better ? *reading.value * 1.02 : *reading.value / 1.02;
+    const auto better = std::ranges::find_if(
+        side.frontier, [&](const Point& p) { return dominates(p, wanted, on_x, on_y); });
+    if (better == side.frontier.end()) continue;
+    if (!first.empty()) {
+      more.push_back(level_text(row.level));
+      continue;
+    }
+    first = fmt::format(
+        "{} at {} {}: its own point{} ({} {} at {} {}) beats the {} read between points", name,
+        level_text(row.level), x.level_title, at_concurrency(better->concurrency),
+        figure_text(better->x), x.level_title, value_text(x.c, better->y), x.value_title,
+        value_text(x.c, *reading.value));
+    Reading there;
+    there.value = better->y;
+    const auto gain = is_b ? gain_of(row.a, there, on_y.higher_is_better)
+                           : gain_of(there, row.b, on_y.higher_is_better);
+    if (gain) first += fmt::format("; with it the gain is {}", gain_text(*gain));
+  }
+  if (first.empty()) return;
+  if (!more.empty()) first += fmt::format("; the same holds at {}", fmt::join(more, ", "));
+  x.warn("own_point_better", std::move(first));
+}
+
 void ranges(const Context& x) {
   const Comparison& c = x.c;
   std::vector<std::string> outside;
@@ -314,6 +349,8 @@ std::vector<Warning> warnings_of(const Comparison& c, const CompareInput& a, con
   different_models(context, a, b);
   better_layout(context, "A", peers_a, false);
   better_layout(context, "B", peers_b, true);
+  own_point_better(context, "A", c.a, false);
+  own_point_better(context, "B", c.b, true);
   ranges(context);
   disjoint_interactivity(context);
   mixed_layouts(context);

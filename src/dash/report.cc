@@ -95,9 +95,10 @@ std::string headline_html(const analysis::Comparison& c) {
     parts.push_back(
         fmt::format("At equal concurrency {} gives each user {} the tokens per second of {}", b,
                     span_text(low, high), a));
+  // The smallest: where a line runs flat, a reading falls far below the run's own best point.
   const analysis::IsoRow* best = nullptr;
   for (const auto& row : c.iso_throughput)
-    if (row.gain && (best == nullptr || *row.gain > *best->gain)) best = &row;
+    if (row.gain && (best == nullptr || *row.gain < *best->gain)) best = &row;
   if (best != nullptr)
     parts.push_back(fmt::format("at {} {} the gain is {} times", analysis::figure_text(best->level),
                                 escape(analysis::info(c.level).title),
