@@ -55,8 +55,12 @@ void each_field(R& r, V&& visit) {
   visit("output_lengths", r.output_lengths);
   visit("dataset", r.dataset);
   visit("arrivals", r.arrivals);
+  visit("arrival_detail", r.arrival_detail);
   visit("concurrency", r.concurrency);
   visit("rate", r.rate);
+  visit("turns", r.turns);
+  visit("think_s", r.think_s);
+  visit("prefix_tokens", r.prefix_tokens);
 }
 
 template <typename V, typename R>
@@ -70,6 +74,17 @@ void each_field(R& r, V&& visit) {
   visit("tpot", r.tpot);
   visit("itl", r.itl);
   visit("e2e", r.e2e);
+  visit("ttft_from_due", r.ttft_from_due);
+  visit("e2e_from_due", r.e2e_from_due);
+}
+
+template <typename V, typename R>
+  requires std::is_same_v<std::remove_const_t<R>, Slo>
+void each_field(R& r, V&& visit) {
+  visit("ttft_ms", r.ttft_ms);
+  visit("tpot_ms", r.tpot_ms);
+  visit("e2e_ms", r.e2e_ms);
+  visit("met", r.met);
 }
 
 template <typename V, typename R>
@@ -80,7 +95,12 @@ void each_field(R& r, V&& visit) {
   visit("queueing", r.queueing);
   visit("connect", r.connect);
   visit("read_lag", r.read_lag);
+  visit("coalesced", r.coalesced);
+  visit("retries", r.retries);
+  visit("limited", r.limited);
+  visit("limited_reason", r.limited_reason);
   visit("settings", r.settings);
+  visit("environment", r.environment);
 }
 
 template <typename V, typename R>
@@ -96,7 +116,9 @@ template <typename V, typename R>
 void each_field(R& r, V&& visit) {
   visit("task", r.task);
   visit("metric", r.metric);
+  visit("protocol", r.protocol);
   visit("score", r.score);
+  visit("standard_error", r.standard_error);
   visit("questions", r.questions);
 }
 
@@ -115,6 +137,7 @@ void each_field(R& r, V&& visit) {
   visit("steady", r.steady);
   visit("client", r.client);
   visit("doubts", r.doubts);
+  visit("slo", r.slo);
   visit("power", r.power);
   visit("eval", r.eval);
 }
@@ -174,6 +197,8 @@ void each_field(R& r, V&& visit) {
   visit("date", r.date);
   visit("time", r.time);
   visit("repeat", r.repeat);
+  visit("point", r.point);
+  visit("replay", r.replay);
   visit("client", r.client);
   visit("client_protocol", r.client_protocol);
   visit("server", r.server);

@@ -56,8 +56,12 @@ struct Workload {
   std::string input_lengths, output_lengths;           // distribution: "fixed", "uniform 0.8-1", …
   std::string dataset;                                 // "random", "text", a name
   std::string arrivals;                                // "closed", "poisson", "constant", …
+  std::string arrival_detail;                          // "burstiness 0.5", "ramp 1-20 in 60 s", …
   std::optional<int64_t> concurrency;                  // closed loop
   std::optional<double> rate;                          // open loop, requests/s
+  std::optional<int64_t> turns;                        // of a session; absent: single requests
+  std::optional<double> think_s;                       // mean pause before a session's next turn
+  std::optional<int64_t> prefix_tokens;                // shared by several prompts
 };
 
 /// Totals and distributions over one span of time. Histograms hold nanoseconds.
@@ -66,6 +70,15 @@ struct Window {
   std::optional<int64_t> requests;                     // completed inside the span
   std::optional<int64_t> input_tokens, output_tokens;  // of the span, counted by the client
   std::optional<base::Histogram> ttft, tpot, itl, e2e;
+  // From the time the arrival process wanted the request sent: what a user waits, queueing
+  // included.
+  std::optional<base::Histogram> ttft_from_due, e2e_from_due;
+};
+
+/// What a request must meet to count as good; goodput is `met` over the requests attempted.
+struct Slo {
+  std::optional<double> ttft_ms, tpot_ms, e2e_ms;
+  std::optional<int64_t> met;  // measured requests that met all of them
 };
 
 /// The client's own state while it measured.
@@ -75,8 +88,13 @@ struct ClientLoad {
   std::optional<base::Histogram> queueing;  // ns a request waited in the client before its write
   std::optional<base::Histogram> connect;  // ns to open a connection; no part of any request's time
   std::optional<base::Histogram>
-      read_lag;  // ns from the kernel's receive stamp to the client's read
-  std::map<std::string, std::string> settings;  // seed, salt, temperature, warm-up, clock, …
+      read_lag;                     // ns from the kernel's receive stamp to the client's read
+  std::optional<double> coalesced;  // share of chunks that one read delivered with the one before
+  std::optional<int64_t> retries;   // requests sent again, because asked to
+  std::optional<bool> limited;      // the verdict: the client, not the server, bound these figures
+  std::string limited_reason;       // one line, also when the verdict is no
+  std::map<std::string, std::string> settings;     // seed, salt, temperature, warm-up, clock, …
+  std::map<std::string, std::string> environment;  // the client's machine: the manifest
 };
 
 struct Power {
@@ -88,7 +106,9 @@ struct Power {
 /// Accuracy, bound to the same server process as the point.
 struct Eval {
   std::string task, metric;
+  std::string protocol;  // version of prompt format and matching rule
   std::optional<double> score;
+  std::optional<double> standard_error;
   std::optional<int64_t> questions;
 };
 
@@ -102,6 +122,7 @@ struct Measures {
   std::optional<Window> steady;  // longest span at ≥ 95 % of the target concurrency
   ClientLoad client;
   std::map<std::string, std::string> doubts;  // what speaks against the figures: code → one line
+  std::optional<Slo> slo;
   std::optional<Power> power;
   std::optional<Eval> eval;
 };
@@ -154,6 +175,8 @@ struct Record {
   std::string date;   // YYYY-MM-DD
   std::string time;   // RFC 3339, start of the measurement
   std::optional<int64_t> repeat;
+  std::string point;            // digest of what a recipe fixes for it, repeats aside
+  std::string replay;           // the one-line command that measures it again
   std::string client;           // "headroom 0.1.0"
   std::string client_protocol;  // version of the definitions measured by, e.g. "1"
   Server server;
