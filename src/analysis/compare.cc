@@ -183,6 +183,37 @@ std::vector<Curve> curves_of(const SeriesSet& set, const CompareOptions& options
   return curves;
 }
 
+void add_rows(Comparison& c, const SeriesSet& a, const SeriesSet& b) {
+  const Axis x = axis(c.level), y = axis(c.value);
+  const bool extrapolate = c.options.extrapolate;
+  add_same_concurrency(c, a, b, y);
+  const auto curves_a = curves_of(a, c.options, x, y);
+  const auto curves_b = curves_of(b, c.options, x, y);
+  for (const double level : c.options.levels) {
+    IsoRow row;
+    row.level = level;
+    row.a = best_at(curves_a, level, extrapolate, y);
+    row.b = best_at(curves_b, level, extrapolate, y);
+    row.gain = gain_of(row.a, row.b, y.higher_is_better);
+    c.iso_throughput.push_back(std::move(row));
+  }
+  for (const double level : c.options.interactivity_levels) {
+    IsoRow row;
+    row.level = level;
+    row.a = best_inverse(curves_a, level, extrapolate, x);
+    row.b = best_inverse(curves_b, level, extrapolate, x);
+    row.gain = gain_of(row.a, row.b, x.higher_is_better);
+    c.iso_interactivity.push_back(std::move(row));
+  }
+  const auto peak = [](const SeriesSet& set) {
+    double best = 0;
+    for (const RecipeSeries& series : set.series)
+      for (const Point& point : series.points) best = std::max(best, point.x);
+    return best;
+  };
+  if (peak(a) > 0) c.peak_gain = peak(b) / peak(a);
+}
+
 base::Result<Comparison> compute(const CompareInput& a, const CompareInput& b,
                                  const CompareOptions& options) {
   Comparison c;
@@ -204,22 +235,8 @@ base::Result<Comparison> compute(const CompareInput& a, const CompareInput& b,
   if (c.options.interactivity_levels.empty() && c.value_overlap)
     c.options.interactivity_levels = spread(*c.value_overlap);
 
-  add_same_concurrency(c, set_a, set_b, y);
-  const auto curves_a = curves_of(set_a, options, x, y);
-  const auto curves_b = curves_of(set_b, options, x, y);
-  for (const double level : c.options.levels) {
-    IsoRow row{level, best_at(curves_a, level, options.extrapolate, y),
-               best_at(curves_b, level, options.extrapolate, y), std::nullopt};
-    row.gain = gain_of(row.a, row.b, y.higher_is_better);
-    c.iso_throughput.push_back(std::move(row));
-  }
-  for (const double level : c.options.interactivity_levels) {
-    IsoRow row{level, best_inverse(curves_a, level, options.extrapolate, x),
-               best_inverse(curves_b, level, options.extrapolate, x), std::nullopt};
-    row.gain = gain_of(row.a, row.b, x.higher_is_better);
-    c.iso_interactivity.push_back(std::move(row));
-  }
-  if (c.a.peak->x > 0) c.peak_gain = c.b.peak->x / c.a.peak->x;
+  add_rows(c, set_a, set_b);
+  add_intervals(c, set_a, set_b);
   c.differences = recipe_differences(a.records, b.records);
   return c;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/bootstrap.h"
 #include "analysis/curve.h"
 #include "base/table.h"
 
@@ -47,6 +48,7 @@ struct SameConcurrencyRow {
   double concurrency = 0;
   Reading a, b;
   std::optional<double> gain;
+  std::optional<Interval> interval;              // of the gain; absent without repeats
   std::optional<double> a_level, b_level;        // throughput there
   std::optional<double> a_headroom, b_headroom;  // measured TPOT ÷ limit TPOT
 };
@@ -56,6 +58,7 @@ struct IsoRow {
   double level = 0;
   Reading a, b;
   std::optional<double> gain;
+  std::optional<Interval> interval;
 };
 
 struct Warning {
@@ -71,6 +74,7 @@ struct Comparison {
   std::vector<IsoRow> iso_throughput;     // interactivity at equal throughput
   std::vector<IsoRow> iso_interactivity;  // throughput at equal interactivity
   std::optional<double> peak_gain;
+  std::optional<Interval> peak_interval;
   std::optional<Range> level_overlap, value_overlap;
   std::vector<Difference> differences;  // recipes, and plans as "plan.<op>"
   std::vector<Warning> warnings;
@@ -90,6 +94,8 @@ base::Table iso_throughput_table(const Comparison& comparison);
 base::Table iso_interactivity_table(const Comparison& comparison);
 base::Table peak_table(const Comparison& comparison);
 base::Table difference_table(const Comparison& comparison);
+/// "intervals: 95 %, bootstrap over …": how they were made; empty when there are none.
+std::string interval_note(const Comparison& comparison);
 /// "measured plain, ~ interpolated, ^ extrapolated, — unreachable": only the marks in use.
 std::string marks_legend(const Comparison& comparison);
 /// One line per unreachable cell, with its reason.

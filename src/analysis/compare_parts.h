@@ -12,6 +12,11 @@ std::vector<Curve> curves_of(const SeriesSet& set, const CompareOptions& options
 base::Result<Comparison> compute(const CompareInput& a, const CompareInput& b,
                                  const CompareOptions& options);
 
+/// The rows at the levels of c.options, and the gain of the peaks.
+void add_rows(Comparison& c, const SeriesSet& a, const SeriesSet& b);
+/// The intervals of all gains, from the repeats in the two sets.
+void add_intervals(Comparison& c, const SeriesSet& a, const SeriesSet& b);
+
 ReadOptions read_options(const CompareOptions& options);
 
 std::vector<Warning> warnings_of(const Comparison& comparison, const CompareInput& a,

@@ -43,6 +43,16 @@ std::string gain_or_dash(const std::optional<double>& gain) {
   return gain ? gain_text(*gain) : "—";
 }
 
+std::string interval_text(const std::optional<Interval>& interval) {
+  if (!interval) return "—";
+  return fmt::format("{:.2f}–{:.2f}x{}", interval->low, interval->high,
+                     interval->significant() ? "" : " (no significant change)");
+}
+
+bool has_interval(const auto& rows) {
+  return std::ranges::any_of(rows, [](const auto& row) { return row.interval.has_value(); });
+}
+
 Table iso_table(const Comparison& c, const std::vector<IsoRow>& rows, Metric level, Metric value) {
   const double p = c.options.percentile;
   const std::string title = metric_title(value, p);
@@ -53,6 +63,11 @@ Table iso_table(const Comparison& c, const std::vector<IsoRow>& rows, Metric lev
     table.rows.push_back({level_text(row.level), cell_text(row.a, c.options.decimals),
                           concurrency_text(row.a), cell_text(row.b, c.options.decimals),
                           concurrency_text(row.b), gain_or_dash(row.gain)});
+  if (has_interval(rows)) {
+    table.columns.push_back({"95 % interval", kLeft});
+    for (size_t i = 0; i < rows.size(); ++i)
+      table.rows[i].push_back(interval_text(rows[i].interval));
+  }
   align_marks(table, 1);
   align_marks(table, 3);
   return table;
@@ -96,6 +111,8 @@ Table same_concurrency_table(const Comparison& c) {
                    {"gain"},        {"A " + level}, {"B " + level}};
   if (headroom_a) table.columns.push_back({"A TPOT ÷ limit"});
   if (headroom_b) table.columns.push_back({"B TPOT ÷ limit"});
+  const bool intervals = has_interval(c.same_concurrency);
+  if (intervals) table.columns.push_back({"95 % interval", kLeft});
   for (const SameConcurrencyRow& row : c.same_concurrency) {
     const int decimals = c.options.decimals;
     table.rows.push_back({level_text(row.concurrency), cell_text(row.a, decimals),
@@ -104,6 +121,7 @@ Table same_concurrency_table(const Comparison& c) {
                           number_or_dash(row.b_level, decimals)});
     if (headroom_a) table.rows.back().push_back(number_or_dash(row.a_headroom, 1));
     if (headroom_b) table.rows.back().push_back(number_or_dash(row.b_headroom, 1));
+    if (intervals) table.rows.back().push_back(interval_text(row.interval));
   }
   return table;
 }
@@ -129,6 +147,8 @@ Table peak_table(const Comparison& c) {
                           side->peak->concurrency ? level_text(*side->peak->concurrency) : "—",
                           side->peak->recipe});
   if (c.peak_gain) table.rows.push_back({"gain", gain_text(*c.peak_gain), "", "", ""});
+  if (c.peak_interval)
+    table.rows.push_back({"95 % interval", interval_text(c.peak_interval), "", "", ""});
   return table;
 }
 
@@ -137,6 +157,16 @@ Table difference_table(const Comparison& c) {
   table.columns = {{"differs", kLeft}, {"A", kLeft}, {"B", kLeft}};
   for (const Difference& d : c.differences) table.rows.push_back({d.field, d.a, d.b});
   return table;
+}
+
+std::string interval_note(const Comparison& c) {
+  if (!c.peak_interval && !has_interval(c.same_concurrency) && !has_interval(c.iso_throughput) &&
+      !has_interval(c.iso_interactivity))
+    return "";
+  return fmt::format(
+      "95 % intervals of the gains: expanded percentile bootstrap over repeats, {} "
+      "draws; — where a point behind the gain was measured once",
+      kBootstrapDraws);
 }
 
 std::string marks_legend(const Comparison& c) {

@@ -79,6 +79,7 @@ std::string blocks(const Comparison& c, const Heading& heading, const Render& ta
   out += fmt::format("\n{}; interactivity of A from {}, of B from {}\n", marks_legend(c),
                      sources_of(c, false), sources_of(c, true));
   if (!c.levels_note.empty()) out += c.levels_note + "\n";
+  if (const std::string note = interval_note(c); !note.empty()) out += note + "\n";
   const auto notes = unreachable_notes(c);
   if (!notes.empty()) out += "\n";
   for (const std::string& note : notes) out += bullet + "— " + note + "\n";
@@ -101,6 +102,18 @@ void write_range(JsonWriter& json, const char* name, const std::optional<Range>&
     return;
   }
   json.begin_array().value(range->low).value(range->high).end_array();
+}
+
+void write_interval(JsonWriter& json, const std::optional<Interval>& interval) {
+  json.key("interval");
+  if (!interval) {
+    json.null();
+    return;
+  }
+  json.begin_object().field("low", interval->low).field("high", interval->high);
+  json.field("confidence", 0.95).field("method", "expanded percentile bootstrap");
+  json.field("repeats", static_cast<uint64_t>(interval->repeats));
+  json.field("significant", interval->significant()).end_object();
 }
 
 void write_evidence(JsonWriter& json, const std::vector<std::string>& ids) {
@@ -153,7 +166,9 @@ void write_rows(JsonWriter& json, const char* name, const std::vector<IsoRow>& r
     write_reading(json, row.a);
     json.key("b");
     write_reading(json, row.b);
-    json.field("gain", row.gain).end_object();
+    json.field("gain", row.gain);
+    write_interval(json, row.interval);
+    json.end_object();
   }
   json.end_array();
 }
@@ -179,33 +194,36 @@ std::string markdown_text(const Comparison& c) {
 
 std::string csv_text(const Comparison& c) {
   base::Table table;
-  for (const char* title : {"table", "level", "level_unit", "side", "value", "value_unit", "state",
-                            "concurrency", "gain", "method", "basis", "recipe", "evidence"})
+  for (const char* title :
+       {"table", "level", "level_unit", "side", "value", "value_unit", "state", "concurrency",
+        "gain", "gain_low", "gain_high", "method", "basis", "recipe", "evidence"})
     table.columns.push_back({title});
   const auto number = [](const std::optional<double>& v) {
     return v ? fmt::format("{}", *v) : std::string();
   };
   const auto add = [&](const char* name, double level, const char* level_unit, const char* side,
-                       const Reading& r, const char* unit, const std::optional<double>& gain,
+                       const Reading& r, const char* unit, const auto& row,
                        std::string_view method) {
+    const auto& bounds = row.interval;
     table.rows.push_back({name, number(level), level_unit, side, number(r.value), unit,
-                          std::string(state_name(r.state)), number(r.concurrency), number(gain),
+                          std::string(state_name(r.state)), number(r.concurrency), number(row.gain),
+                          bounds ? number(bounds->low) : "", bounds ? number(bounds->high) : "",
                           std::string(method), r.source, r.recipe,
                           fmt::format("{}", fmt::join(r.evidence, " "))});
   };
   const char *level = info(c.level).title, *value = info(c.value).title;
   const auto method = method_name(c.options.method);
   for (const SameConcurrencyRow& row : c.same_concurrency) {
-    add("same_concurrency", row.concurrency, "requests", "a", row.a, value, row.gain, "measured");
-    add("same_concurrency", row.concurrency, "requests", "b", row.b, value, row.gain, "measured");
+    add("same_concurrency", row.concurrency, "requests", "a", row.a, value, row, "measured");
+    add("same_concurrency", row.concurrency, "requests", "b", row.b, value, row, "measured");
   }
   for (const IsoRow& row : c.iso_throughput) {
-    add("iso_throughput", row.level, level, "a", row.a, value, row.gain, method);
-    add("iso_throughput", row.level, level, "b", row.b, value, row.gain, method);
+    add("iso_throughput", row.level, level, "a", row.a, value, row, method);
+    add("iso_throughput", row.level, level, "b", row.b, value, row, method);
   }
   for (const IsoRow& row : c.iso_interactivity) {
-    add("iso_interactivity", row.level, value, "a", row.a, level, row.gain, method);
-    add("iso_interactivity", row.level, value, "b", row.b, level, row.gain, method);
+    add("iso_interactivity", row.level, value, "a", row.a, level, row, method);
+    add("iso_interactivity", row.level, value, "b", row.b, level, row, method);
   }
   return table.csv();
 }
@@ -228,6 +246,7 @@ std::string json_text(const Comparison& c) {
   for (const SameConcurrencyRow& row : c.same_concurrency) {
     json.begin_object().field("concurrency", row.concurrency);
     json.field("a", row.a.value).field("b", row.b.value).field("gain", row.gain);
+    write_interval(json, row.interval);
     json.field("a_level", row.a_level).field("b_level", row.b_level);
     json.field("a_headroom", row.a_headroom).field("b_headroom", row.b_headroom);
     json.key("a_cell");
@@ -246,7 +265,9 @@ std::string json_text(const Comparison& c) {
     write_evidence(json, side->peak->evidence);
     json.end_object();
   }
-  json.field("gain", c.peak_gain).end_object();
+  json.field("gain", c.peak_gain);
+  write_interval(json, c.peak_interval);
+  json.end_object();
   write_range(json, "level_overlap", c.level_overlap);
   write_range(json, "value_overlap", c.value_overlap);
   json.key("differences").begin_array();

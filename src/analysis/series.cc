@@ -81,6 +81,7 @@ void add_repeat(Point& point, const Point& repeat) {
   point.source = joined_sources(point.source, repeat.source);
   point.evidence.insert(point.evidence.end(), repeat.evidence.begin(), repeat.evidence.end());
   ++point.repeats;
+  point.samples.insert(point.samples.end(), repeat.samples.begin(), repeat.samples.end());
 }
 
 // Every value that the records hold of each field, the plan's choices and the environment included.
@@ -178,6 +179,7 @@ SeriesSet build_series(std::span<const StoredRecord> records, Metric x, Metric y
     Point point;
     point.x = at_x->value;
     point.y = at_y->value;
+    point.samples = {{point.x, point.y}};
     point.recipe = series->label;
     point.layout = layout_label(record);
     point.source = at_y->source;

@@ -23,6 +23,7 @@ struct Point {
   std::string source;                 // of y: "tpot", "interactivity", "measured"; "+" joins two
   std::vector<std::string> evidence;  // ids of the records behind it
   size_t repeats = 1;
+  std::vector<std::pair<double, double>> samples;  // x and y of each repeat; x, y are their means
 };
 
 struct RecipeSeries {
