@@ -18,6 +18,7 @@ using base::Result;
 namespace {
 
 constexpr int64_t kScanEveryNs = 10'000'000;
+constexpr int64_t kAgainNs = 1'000'000;  // until a full listener is asked again
 
 void sleep_until(int64_t at_ns) {
   const timespec t{.tv_sec = at_ns / 1'000'000'000, .tv_nsec = at_ns % 1'000'000'000};
@@ -42,16 +43,18 @@ void LoadClient::Impl::handle(const epoll_event& event) {
 
 void LoadClient::Impl::scan(int64_t now) {
   next_scan = now + kScanEveryNs;
+  for (size_t slot = 0; slot < deadlines.size(); ++slot)
+    if (now >= deadlines[slot] && connections[slot].busy) {
+      drop(slot);
+      end(slot, StreamEnd::kDeadline, "the deadline passed", now);
+    }
+  if (connecting == 0) return;
   for (size_t slot = 0; slot < connections.size(); ++slot) {
-    Connection& c = connections[slot];
+    const Connection& c = connections[slot];
     if ((c.state == State::kConnecting || c.state == State::kHandshake) &&
         now - c.connect_began > options.connect_timeout_ns)
       connect_failed(slot, fmt::format("no connection within {} s",
                                        options.connect_timeout_ns / 1'000'000'000));
-    if (c.busy && now >= c.deadline) {
-      drop(slot);
-      end(slot, StreamEnd::kDeadline, "the deadline passed", now);
-    }
   }
 }
 
@@ -74,12 +77,20 @@ void LoadClient::Impl::poll(int64_t until) {
     if (connections[slot].busy && connections[slot].state == State::kClosed)
       end(slot, StreamEnd::kConnect, connect_why, base::now_ns());
   }
-  if (stamps && options.batch_ns > 0 && busy >= options.batch_streams)
-    sleep_until(std::min(until, last_wake + options.batch_ns));
+  if (stamps && options.batch_ns > 0 && busy >= options.batch_streams) {
+    const int64_t wanted = std::min(until, last_wake + options.batch_ns);
+    sleep_until(wanted);
+    if (const int64_t now = base::now_ns(); now > wanted) loop_lag.record(now - wanted);
+  }
   epoll_event events[512];
   const bool at_once = !failed_connects.empty();
-  const int n = wait(events, 512, at_once ? 0 : std::min(until, std::max(next_scan, int64_t{1})));
+  int64_t wanted = at_once ? 0 : std::min(until, std::max(next_scan, int64_t{1}));
+  if (!queue.empty() && connecting == 0)  // the listener's queue is full
+    wanted = std::min(wanted, base::now_ns() + kAgainNs);
+  const int n = wait(events, 512, wanted);
   last_wake = base::now_ns();
+  if (n == 0 && last_wake > wanted && wanted > 0) loop_lag.record(last_wake - wanted);
+  if (stamps && n > 0) clock.begin_batch();
   for (int i = 0; i < n; ++i) handle(events[i]);
   if (last_wake >= next_scan) scan(last_wake);
 }
@@ -89,6 +100,17 @@ Result<LoadClient> LoadClient::create(LoadClientOptions options, size_t slots,
   auto impl = std::make_unique<Impl>();
   HEADROOM_TRY(impl->addresses, resolve(options.url));
   HEADROOM_TRY_VOID(reserve_descriptors(slots));
+  for (const std::string& source : options.sources) {
+    HEADROOM_TRY(Address address, parse_source(source));
+    impl->sources.push_back(address);
+  }
+  const size_t pairs = std::max<size_t>(1, impl->sources.size());
+  if (options.url.unix_socket.empty() && slots > pairs * local_ports())
+    return fail(ErrorCode::kResourceExhausted,
+                "{} connections to {} need as many local ports, but {} source address{} {}; give "
+                "more source addresses or widen net.ipv4.ip_local_port_range",
+                slots, options.url.address(), pairs, pairs == 1 ? " has" : "es have",
+                pairs * local_ports());
   if (options.url.tls) {
     HEADROOM_TRY(impl->tls, TlsContext::client());
   }
@@ -97,6 +119,7 @@ Result<LoadClient> LoadClient::create(LoadClientOptions options, size_t slots,
   impl->options = std::move(options);
   impl->handler = &handler;
   impl->connections.resize(slots);
+  impl->deadlines.resize(slots, Impl::kNever);
   return LoadClient(std::move(impl));
 }
 
@@ -124,7 +147,7 @@ void LoadClient::start(size_t slot, std::string request) {
   ++impl_->busy;
   c.retried = c.sent = false;
   c.response_bytes = 0;
-  c.deadline = Impl::kNever;
+  impl_->deadlines[slot] = Impl::kNever;
   c.request = std::move(request);
   if (c.state == Impl::State::kOpen) {
     impl_->submit(slot);
@@ -134,7 +157,7 @@ void LoadClient::start(size_t slot, std::string request) {
 }
 
 void LoadClient::set_deadline(size_t slot, int64_t at_ns) {
-  impl_->connections[slot].deadline = at_ns;
+  impl_->deadlines[slot] = at_ns;
 }
 
 void LoadClient::poll(int64_t until_ns) {
@@ -151,9 +174,18 @@ const StampClock& LoadClient::clock() const {
 }
 void LoadClient::reset_clock_counts() {
   impl_->clock.reset_counts();
+  impl_->loop_lag = {};
+  impl_->resent = 0;
 }
 const base::Histogram& LoadClient::connect_times() const {
   return impl_->connect_times;
+}
+
+const base::Histogram& LoadClient::loop_lag() const {
+  return impl_->loop_lag;
+}
+uint64_t LoadClient::resent() const {
+  return impl_->resent;
 }
 
 std::string post_request(const Url& url, std::string_view path,

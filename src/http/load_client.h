@@ -42,7 +42,9 @@ class LoadHandler {
 
 struct LoadClientOptions {
   Url url;
-  /// Kernel receive stamps; off is for tests.
+  /// Local addresses to connect from, in turn: each has its own ports. Empty: the kernel's choice.
+  std::vector<std::string> sources = {};
+  /// Kernel receive stamps; off is for tests. Unix sockets have none.
   bool kernel_stamps = true;
   int64_t connect_timeout_ns = 10'000'000'000;
   /// Connects begun and not finished, at most: a burst above the server's backlog costs SYN retries
@@ -59,7 +61,8 @@ struct LoadClientOptions {
 /// connection alive between requests. One thread.
 class LoadClient {
  public:
-  /// Resolves the address and makes room for `slots` sockets; connects nothing yet.
+  /// Resolves the address and makes room for `slots` sockets; connects nothing yet. Errors say what
+  /// is missing: descriptors or local ports (kResourceExhausted), the name (kUnavailable).
   static base::Result<LoadClient> create(LoadClientOptions options, size_t slots,
                                          LoadHandler& handler);
   LoadClient(LoadClient&&) noexcept;
@@ -86,6 +89,10 @@ class LoadClient {
   void reset_clock_counts();
   /// Connect times (TLS handshake included), nanoseconds: not part of any request's times.
   const base::Histogram& connect_times() const;
+  /// How much later than wanted the loop woke, nanoseconds.
+  const base::Histogram& loop_lag() const;
+  /// Requests that went out again because their kept-alive connection had been closed.
+  uint64_t resent() const;
 
  private:
   struct Impl;

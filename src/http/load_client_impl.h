@@ -29,15 +29,18 @@ struct LoadClient::Impl {
     bool reused = false;        // the connection has served a request before
     bool head_told = false;     // on_head was called
     bool want_write = false;    // registered for EPOLLOUT
+    bool tried_before = false;  // the listener was full
     size_t response_bytes = 0;  // of the running request
     size_t address = 0;         // index of the address in use
     size_t addresses_tried = 0;
     int64_t connect_began = 0;
     int64_t sent_at = 0;
-    int64_t deadline = kNever;
-    std::string request;  // kept for one retry
-    std::string out;      // bytes on their way to the kernel
-    size_t out_offset = 0;
+    int64_t last_arrival = 0;  // no later read can have an earlier stamp
+    std::string request;    // sent from here without TLS; kept until the first byte of the answer
+    std::string out;        // with TLS, bytes on their way to the kernel
+    size_t out_offset = 0;  // of either
+
+    const std::string& outgoing() const { return tls ? out : request; }
     ResponseParser parser;
     std::unique_ptr<TlsSession> tls;
   };
@@ -48,8 +51,10 @@ struct LoadClient::Impl {
   size_t good_address = 0;  // the one that took a connection last
   std::optional<TlsContext> tls;
   Descriptor epoll;
+  std::vector<Address> sources;
   std::vector<Connection> connections;
-  std::deque<size_t> queue;  // slots that wait for their turn to connect
+  std::vector<int64_t> deadlines;  // by slot, apart: they are scanned all the time
+  std::deque<size_t> queue;        // slots that wait for their turn to connect
   std::deque<size_t> failed_connects;
   size_t connecting = 0, busy = 0;
   bool stamps = false;  // the kernel gave stamps on the last connection
@@ -57,12 +62,13 @@ struct LoadClient::Impl {
   int64_t next_scan = 0, last_wake = 0;
   std::string connect_why;  // why the last connect failed
   StampClock clock;
-  base::Histogram connect_times;
+  base::Histogram connect_times, loop_lag;
+  uint64_t resent = 0;
   std::vector<char> buffer = std::vector<char>(kReadBytes);
 
   void enqueue(size_t slot);
   void begin_connects();
-  void try_connect(size_t slot);
+  bool try_connect(size_t slot);
   void connect_failed(size_t slot, const std::string& why);
   void connected(size_t slot);
   void opened(size_t slot);

@@ -32,24 +32,38 @@ void LoadClient::Impl::begin_connects() {
   while (!queue.empty() && connecting < options.connects_at_once) {
     const size_t slot = queue.front();
     queue.pop_front();
-    if (connections[slot].state == State::kQueued) try_connect(slot);
+    if (connections[slot].state == State::kQueued && !try_connect(slot)) {
+      queue.push_front(slot);
+      return;
+    }
   }
 }
 
-void LoadClient::Impl::try_connect(size_t slot) {
+/// False when the listener's queue is full and it is worth another try a little later.
+bool LoadClient::Impl::try_connect(size_t slot) {
   Connection& c = connections[slot];
-  c.connect_began = base::now_ns();
-  auto socket = begin_connect(addresses[c.address]);
-  if (!socket) return connect_failed(slot, socket.error().message);
+  const int64_t now = base::now_ns();
+  if (!c.tried_before) c.connect_began = now;
+  const Address* source = sources.empty() ? nullptr : &sources[slot % sources.size()];
+  auto socket = begin_connect(addresses[c.address], source);
+  c.tried_before = !socket && socket.error().code == base::ErrorCode::kResourceExhausted &&
+                   now - c.connect_began < options.connect_timeout_ns;
+  if (c.tried_before) return false;
+  if (!socket) {
+    connect_failed(slot, socket.error().message);
+    return true;
+  }
   c.fd = std::move(*socket);
   c.state = State::kConnecting;
   ++connecting;
-  stamps = options.kernel_stamps && StampClock::enable(c.fd.get());
+  stamps =
+      options.kernel_stamps && options.url.unix_socket.empty() && StampClock::enable(c.fd.get());
   epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP,
                     .data = {.u64 = (uint64_t{c.generation} << 32) | slot}};
   c.want_write = true;
   HEADROOM_CHECK(epoll_ctl(epoll.get(), EPOLL_CTL_ADD, c.fd.get(), &event) == 0,
                  "epoll refuses descriptor {}: {}", c.fd.get(), errno_text(errno));
+  return true;
 }
 
 void LoadClient::Impl::connect_failed(size_t slot, const std::string& why) {
@@ -91,8 +105,10 @@ void LoadClient::Impl::opened(size_t slot) {
   connect_times.record(base::now_ns() - c.connect_began);
   if (c.busy) {
     submit(slot);
-  } else {
+  } else if (c.tls) {
     flush(slot);  // the end of a handshake may wait to be sent
+  } else {
+    watch(slot, false);
   }
 }
 
@@ -106,7 +122,6 @@ void LoadClient::Impl::submit(size_t slot) {
       return lost(slot, written.error().message);
     c.tls->take_output(c.out);
   } else {
-    c.out = c.request;
     c.out_offset = 0;
   }
   flush(slot);
@@ -124,30 +139,38 @@ void LoadClient::Impl::watch(size_t slot, bool write) {
 
 void LoadClient::Impl::flush(size_t slot) {
   Connection& c = connections[slot];
-  while (c.out_offset < c.out.size()) {
+  while (c.out_offset < c.outgoing().size()) {
+    const std::string& out = c.outgoing();
     const int64_t before = base::now_ns();
     const ssize_t n =
-        ::send(c.fd.get(), c.out.data() + c.out_offset, c.out.size() - c.out_offset, MSG_NOSIGNAL);
+        ::send(c.fd.get(), out.data() + c.out_offset, out.size() - c.out_offset, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return watch(slot, true);
     // A server may answer (413, 400) and close before it has read everything: the answer lies in
     // the receive queue and says more than EPIPE.
     if (n < 0) return readable(slot);
     c.out_offset += static_cast<size_t>(n);
-    if (c.out_offset == c.out.size() && c.busy && !c.sent && c.state == State::kOpen) {
+    if (c.out_offset == out.size() && c.busy && !c.sent && c.state == State::kOpen) {
       c.sent = true;
-      c.sent_at = before;
+      c.sent_at = c.last_arrival = before;
       handler->on_sent(slot, before, c.retried);
     }
   }
-  c.out.clear();
-  c.out_offset = 0;
+  if (c.tls) {
+    c.out.clear();
+    c.out_offset = 0;
+  }
   watch(slot, false);
 }
 
 /// Hands bytes to the parser; false when the request ended, after which the slot may carry another.
 bool LoadClient::Impl::consume(size_t slot, std::string_view bytes, int64_t at) {
   Connection& c = connections[slot];
+  // From here on it is not sent again; a long prompt need not wait for the end of its answer.
+  if (c.response_bytes == 0 && c.sent) {
+    std::string().swap(c.request);
+    if (!c.tls) c.out_offset = 0;
+  }
   c.response_bytes += bytes.size();
   const auto eaten = c.parser.feed(bytes, [&](std::string_view part) {
     if (!c.head_told) {
@@ -192,7 +215,8 @@ void LoadClient::Impl::readable(size_t slot) {
     if (n < 0) return lost(slot, errno_text(error));
     if (n == 0) return lost(slot, "");
     const int64_t at =
-        stamps ? clock.arrival_ns(message, c.sent ? c.sent_at : c.connect_began, now) : now;
+        stamps ? clock.arrival_ns(message, c.sent ? c.last_arrival : c.connect_began, now) : now;
+    c.last_arrival = at;
     const std::string_view bytes(buffer.data(), static_cast<size_t>(n));
     if (c.tls) {
       c.tls->feed(bytes);
@@ -222,6 +246,7 @@ void LoadClient::Impl::lost(size_t slot, const std::string& why) {
   if (!c.busy) return;  // an idle connection: the next start reconnects
   if (fresh_retry) {    // the server had closed the idle connection: not the request's fault
     c.retried = true;
+    ++resent;
     return enqueue(slot);
   }
   if (why.empty() && c.response_bytes > 0 && c.parser.close())
@@ -234,7 +259,11 @@ void LoadClient::Impl::end(size_t slot, StreamEnd how, const std::string& why, i
   Connection& c = connections[slot];
   HEADROOM_CHECK(c.busy, "slot {} ends twice", slot);
   c.busy = false;
-  c.deadline = kNever;
+  deadlines[slot] = kNever;
+  if (!c.tls) {
+    c.request.clear();
+    c.out_offset = 0;
+  }
   --busy;
   handler->on_end(slot, how, why, at);  // last: it may start the next request on this slot
 }

@@ -172,7 +172,7 @@ Result<> ResponseParser::take_line(std::string_view line) {
   }
 }
 
-Result<size_t> ResponseParser::feed(std::string_view bytes, const Sink& body) {
+Result<size_t> ResponseParser::feed(std::string_view bytes, Sink body) {
   const size_t total = bytes.size();
   while (!bytes.empty() && state_ != State::kComplete) {
     if (state_ == State::kCloseBody) {

@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "http/function_ref.h"
 
 namespace headroom::http {
 
@@ -32,14 +32,14 @@ class ResponseParser {
     size_t line = 16 << 10;   // bytes of a header or chunk-size line
     size_t head = 256 << 10;  // bytes of all headers, trailers included
   };
-  using Sink = std::function<void(std::string_view)>;
+  using Sink = FunctionRef<void(std::string_view)>;
 
   ResponseParser() = default;
   explicit ResponseParser(Limits limits) : limits_(limits) {}
 
   /// Eats bytes up to the end of the response at most; returns how many were eaten. Errors:
   /// kDataLoss for what is not HTTP, kTooLarge above a limit.
-  base::Result<size_t> feed(std::string_view bytes, const Sink& body);
+  base::Result<size_t> feed(std::string_view bytes, Sink body);
 
   /// The peer closed: fine for a complete response and for a body that the close delimits, else
   /// kDataLoss saying where the response broke off.

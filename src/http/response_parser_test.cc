@@ -140,6 +140,18 @@ TEST(Url, parts) {
   EXPECT_EQ(parse_server_url("http://host:1/v1/completions/")->text(), "http://host:1");
 }
 
+TEST(Url, unix_sockets) {
+  for (const char* text : {"unix:/run/a.sock", "unix:///run/a.sock"}) {
+    const auto url = parse_server_url(text);
+    ASSERT_TRUE(url) << text;
+    EXPECT_EQ(url->unix_socket, "/run/a.sock");
+    EXPECT_EQ(url->authority(), "localhost");
+    EXPECT_EQ(url->text(), "unix:/run/a.sock");
+  }
+  EXPECT_FALSE(parse_url("unix:relative"));
+  EXPECT_FALSE(parse_url("unix:/" + std::string(200, 'x')));
+}
+
 TEST(Url, refusals_name_the_text) {
   for (const char* text : {"ftp://host", "http://", "http://host:0", "http://host:65536",
                            "http://host:x", "http://user@host", "http://[::1", "http://ho st",

@@ -37,18 +37,27 @@ struct Address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-/// The TCP addresses of the URL's host, in the resolver's order. Errors: kUnavailable.
+/// The TCP addresses of the URL's host, in the resolver's order, or its unix socket. Errors:
+/// kUnavailable.
 base::Result<std::vector<Address>> resolve(const Url& url);
 
-/// A non-blocking TCP socket (no delay, close on exec) whose connect has been begun. Errors:
-/// kUnavailable when the connect fails at once, kIo when no socket is to be had.
-base::Result<Descriptor> begin_connect(const Address& address);
+/// A local address to connect from ("127.0.0.2"). Errors: kInvalidArgument.
+base::Result<Address> parse_source(const std::string& text);
+
+/// A non-blocking stream socket (no delay, close on exec) whose connect has been begun, from
+/// `source` if there is one. Errors: kUnavailable when the connect fails at once (local ports that
+/// have run out are named), kResourceExhausted when the listener's queue is full (unix sockets
+/// only: try again), kIo when no socket is to be had.
+base::Result<Descriptor> begin_connect(const Address& address, const Address* source = nullptr);
+
+/// Local ports the kernel may give to outgoing connections, for each pair of addresses.
+size_t local_ports();
 
 /// The result of a connect once the socket is writable: 0 or an errno.
 int connect_error(int fd);
 
-/// Makes room for `count` sockets by raising the soft limit on descriptors. kResourceExhausted
-/// names the limit that is in the way.
+/// Makes room for `count` sockets by raising the limit on descriptors, the hard one too where this
+/// process may. kResourceExhausted names the limit that is in the way.
 base::Result<> reserve_descriptors(size_t count);
 
 /// "connection refused" for an errno.

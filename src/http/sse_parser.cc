@@ -16,7 +16,7 @@ void SseParser::reset() {
   has_data_ = after_cr_ = started_ = false;
 }
 
-void SseParser::take_line(std::string_view line, const Sink& sink) {
+void SseParser::take_line(std::string_view line, Sink sink) {
   if (!started_) {
     started_ = true;
     if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
@@ -42,7 +42,7 @@ void SseParser::take_line(std::string_view line, const Sink& sink) {
   }
 }
 
-base::Result<> SseParser::feed(std::string_view bytes, const Sink& sink) {
+base::Result<> SseParser::feed(std::string_view bytes, Sink sink) {
   while (!bytes.empty()) {
     if (after_cr_) {
       after_cr_ = false;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "http/function_ref.h"
 
 namespace headroom::http {
 
@@ -22,14 +22,14 @@ struct SseEvent {
 /// grow.
 class SseParser {
  public:
-  using Sink = std::function<void(const SseEvent&)>;
+  using Sink = FunctionRef<void(const SseEvent&)>;
 
   /// `limit`: the most bytes one event may have.
   explicit SseParser(size_t limit = size_t{4} << 20) : limit_(limit) {}
 
   /// Calls `sink` for each event that `bytes` completes. Errors: kTooLarge above the limit; the
   /// parser must then be reset.
-  base::Result<> feed(std::string_view bytes, const Sink& sink);
+  base::Result<> feed(std::string_view bytes, Sink sink);
 
   /// True while an event is begun and not closed by its blank line.
   bool inside_event() const { return has_data_ || !line_.empty(); }
@@ -38,7 +38,7 @@ class SseParser {
   void reset();
 
  private:
-  void take_line(std::string_view line, const Sink& sink);
+  void take_line(std::string_view line, Sink sink);
 
   size_t limit_;
   std::string line_;  // the unfinished line

@@ -16,6 +16,9 @@ namespace {
 constexpr int64_t kMeasureEveryNs = 1'000'000'000;
 // Two clocks read one after the other and rounded: a stamp may seem that much in the future.
 constexpr int64_t kSlackNs = 20'000;
+// A change of the offset between two batches that no slew explains.
+constexpr int64_t kStepNs = 100'000;
+constexpr int64_t kTightNs = 1'000;  // reads so close together that nothing came between
 
 int64_t stamp_of(const msghdr& message) {
   for (const cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr;
@@ -36,25 +39,43 @@ bool StampClock::enable(int fd) {
   return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof flags) == 0;
 }
 
-void StampClock::measure_offset(int64_t now) {
+void StampClock::measure_offset() {
   // The tightest of a few brackets: an interrupt between the reads would spoil a single one.
   int64_t best = std::numeric_limits<int64_t>::max();
   for (int i = 0; i < 5; ++i) {
-    const int64_t before = base::now_ns();
-    const int64_t wall = base::unix_ns();
-    const int64_t after = base::now_ns();
+    const int64_t before = steady_();
+    const int64_t wall = wall_();
+    const int64_t after = steady_();
     if (after - before < best) {
       best = after - before;
       offset_ns_ = wall - (before + (after - before) / 2);
     }
   }
-  measured_ns_ = now;
+  measured_ns_ = steady_();
+}
+
+void StampClock::begin_batch() {
+  doubtful_ = false;
+  if (measured_ns_ == 0) return measure_offset();
+  const int64_t before = steady_();
+  const int64_t wall = wall_();
+  const int64_t after = steady_();
+  const int64_t offset = wall - (before + (after - before) / 2);
+  if (std::abs(offset - offset_ns_) > kStepNs) {
+    const int64_t old = offset_ns_;
+    measure_offset();  // an interrupt between the reads looks the same at first
+    doubtful_ = std::abs(offset_ns_ - old) > kStepNs;
+    steps_ += doubtful_;
+  } else if (after - before <= kTightNs) {
+    offset_ns_ = offset;  // follows a slew
+    measured_ns_ = after;
+  }
 }
 
 int64_t StampClock::arrival_ns(const msghdr& message, int64_t floor, int64_t now) {
-  if (measured_ns_ == 0 || now - measured_ns_ > kMeasureEveryNs) measure_offset(now);
+  if (measured_ns_ == 0 || now - measured_ns_ > kMeasureEveryNs) measure_offset();
   const int64_t stamp = stamp_of(message);
-  if (stamp != 0) {
+  if (stamp != 0 && !doubtful_) {
     int64_t at = stamp - offset_ns_;
     if (at > now && at - now <= kSlackNs) at = now;
     if (at < floor && floor - at <= kSlackNs) at = floor;
@@ -69,7 +90,7 @@ int64_t StampClock::arrival_ns(const msghdr& message, int64_t floor, int64_t now
 }
 
 void StampClock::reset_counts() {
-  kernel_reads_ = user_reads_ = 0;
+  kernel_reads_ = user_reads_ = steps_ = 0;
   read_lag_ = {};
 }
 

@@ -14,6 +14,21 @@ std::string bracketed(const std::string& host) {
   return host.find(':') == std::string::npos ? host : fmt::format("[{}]", host);
 }
 
+/// "unix:/file" or "unix:///file": the file, absolute, and nothing behind it.
+base::Result<Url> parse_unix(std::string_view text) {
+  constexpr size_t kLongest = 107;  // sockaddr_un holds no more
+  Url url;
+  url.host = "localhost";
+  std::string_view file = text.substr(5);
+  if (file.starts_with("//")) file.remove_prefix(2);
+  if (!file.starts_with('/') || file.size() > kLongest)
+    return fail(ErrorCode::kInvalidArgument,
+                "URL {}: not unix: and the absolute path of a socket of at most {} bytes", text,
+                kLongest);
+  url.unix_socket = file;
+  return url;
+}
+
 bool host_character(char c, bool literal) {
   const bool alphanumeric = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
   return alphanumeric || c == '-' || c == '.' || (literal ? c == ':' || c == '%' : c == '_');
@@ -22,20 +37,24 @@ bool host_character(char c, bool literal) {
 }  // namespace
 
 std::string Url::authority() const {
+  if (!unix_socket.empty()) return host;
   return port == (tls ? 443 : 80) ? bracketed(host) : address();
 }
 
 std::string Url::address() const {
+  if (!unix_socket.empty()) return "unix:" + unix_socket;
   return fmt::format("{}:{}", bracketed(host), port);
 }
 
 std::string Url::text() const {
+  if (!unix_socket.empty()) return address();
   return fmt::format("{}://{}{}", tls ? "https" : "http", authority(), path);
 }
 
 base::Result<Url> parse_url(std::string_view text) {
   Url url;
   std::string_view rest = text;
+  if (rest.starts_with("unix:")) return parse_unix(text);
   if (const size_t end = rest.find("://"); end != std::string_view::npos) {
     const std::string_view scheme = rest.substr(0, end);
     if (scheme != "http" && scheme != "https")
@@ -89,6 +108,7 @@ base::Result<Url> parse_url(std::string_view text) {
 
 base::Result<Url> parse_server_url(std::string_view text) {
   HEADROOM_TRY(Url url, parse_url(text));
+  if (!url.unix_socket.empty()) return url;
   // An endpoint's own address is what users copy from examples.
   for (const std::string_view endpoint : {"/chat/completions", "/completions"})
     if (url.path.ends_with(std::string("/v1").append(endpoint)))

@@ -9,16 +9,18 @@
 
 namespace headroom::http {
 
-/// "http://[::1]:8000/prefix" taken apart. User names, queries and fragments are refused.
+/// "http://[::1]:8000/prefix" taken apart, or "unix:/run/server.sock", a socket in the file system
+/// that speaks HTTP. User names, queries and fragments are refused.
 struct Url {
   bool tls = false;
-  std::string host;    // without the brackets of an IPv6 literal
-  uint16_t port = 80;  // 443 by default with https
-  std::string path;    // "" or "/prefix", no slash at the end
+  std::string host;         // without the brackets of an IPv6 literal
+  uint16_t port = 80;       // 443 by default with https
+  std::string path;         // "" or "/prefix", no slash at the end
+  std::string unix_socket;  // file of the socket; host is then "localhost"
 
   /// Value of the Host header: port only when it is not the scheme's own.
   std::string authority() const;
-  /// "host:port", what error messages name.
+  /// "host:port" or "unix:/file", what error messages name.
   std::string address() const;
   std::string text() const;
 };
