@@ -1,50 +1,61 @@
-// Arrival: when the next request is due: a closed loop of users, or a constant rate.
+// Arrival: when requests of an open loop are due: deadlines that follow from a seed or a file.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/result.h"
 
 namespace headroom::load {
 
-class Arrival {
- public:
-  virtual ~Arrival() = default;
-  /// The name in records: "closed", "poisson", …
-  virtual std::string_view name() const = 0;
-  /// The next request's due time, CLOCK_MONOTONIC nanoseconds, perhaps in the future, or nothing
-  /// while none is due before another completes. Asked once a request. `freed` is when the slot
-  /// became free (the run's start for the first wave).
-  virtual std::optional<int64_t> next_due(int64_t freed, int64_t in_flight) = 0;
+enum class ArrivalKind {
+  kConstant,  // equal gaps
+  kPoisson,   // exponential gaps
+  kGamma,     // gaps ~ Gamma(shape = burstiness, scale = 1 / (rate × burstiness)), as vLLM has it
+  kSchedule,  // offsets of a file
+  kTrace,     // time stamps of a Mooncake trace
+};
+enum class RampShape { kLinear, kExponential };
+
+struct ArrivalOptions {
+  ArrivalKind kind = ArrivalKind::kConstant;
+  double rate = 1;        // requests/s; infinite: all at once. Not for files
+  double burstiness = 1;  // kGamma: 1 is Poisson, below 1 burstier, above 1 more even
+  /// The rate goes from `rate` to `end_rate` in the first `ramp_s` seconds and stays there.
+  std::optional<double> end_rate{};
+  double ramp_s = 0;
+  RampShape ramp_shape = RampShape::kLinear;
+  std::string file{};     // kSchedule, kTrace
+  double time_scale = 1;  // multiplies the offsets of a file: 0.5 is twice as fast
+  uint64_t seed = 0;
+  bool operator==(const ArrivalOptions&) const = default;
 };
 
-/// A fixed number of users, each of which sends its next request when the last one is answered.
-class ClosedLoop final : public Arrival {
- public:
-  explicit ClosedLoop(int64_t concurrency) : concurrency_(concurrency) {}
-  std::string_view name() const override { return "closed"; }
-  std::optional<int64_t> next_due(int64_t freed, int64_t in_flight) override {
-    return in_flight < concurrency_ ? std::optional(freed) : std::nullopt;
-  }
+/// "constant", "poisson", "gamma", "schedule", "trace"; kInvalidArgument else.
+base::Result<ArrivalKind> parse_arrival_kind(std::string_view text);
+/// The name in records; "burst" for an infinite rate.
+std::string arrival_name(const ArrivalOptions& options);
+/// "burstiness 0.5, rate 1 to 20 in 60 s (linear)"; empty when the name says it all.
+std::string arrival_detail(const ArrivalOptions& options);
 
- private:
-  int64_t concurrency_;
+/// Deadlines: nanoseconds from the run's start, never decreasing, whatever the server does.
+class Schedule {
+ public:
+  virtual ~Schedule() = default;
+  /// Asked once a request. Nothing after the end of a file, then and ever after.
+  virtual std::optional<int64_t> next() = 0;
 };
 
-/// A request every `period` nanoseconds from the first asking on, whatever the server does: a late
-/// one keeps its due time, and the ones behind it keep theirs.
-class ConstantRate final : public Arrival {
- public:
-  explicit ConstantRate(int64_t period) : period_(period) {}
-  std::string_view name() const override { return "constant"; }
-  std::optional<int64_t> next_due(int64_t freed, int64_t in_flight) override {
-    next_ = next_ ? *next_ + period_ : freed;
-    return next_;
-  }
+/// Errors: kInvalidArgument naming the option; those of read_schedule.
+base::Result<std::unique_ptr<Schedule>> make_schedule(const ArrivalOptions& options);
 
- private:
-  int64_t period_;
-  std::optional<int64_t> next_;
-};
+/// Offsets of a file in nanoseconds, scaled, sorted, the earliest at 0: a number of seconds a line,
+/// or a JSON object a line with "timestamp" in milliseconds or "offset" in seconds. Errors name
+/// file and line (kDataLoss).
+base::Result<std::vector<int64_t>> read_schedule(const ArrivalOptions& options);
 
 }  // namespace headroom::load

@@ -65,13 +65,13 @@ void fit_words(const http::Url& url, const std::vector<std::string>& headers,
   probe.words_per_token = 1;
   probe.output_tokens = 1;
   probe.salt = workload.salt + "probe";
+  probe.input_spread = {};
+  probe.prefix_tokens = 0;
+  probe.turns = 1;
+  probe.stream = false;
   const auto prompts = Workload::create(probe);
   if (!prompts) return;
-  // The same body, asked for in one piece.
-  std::string body = prompts->prompt(0).body;
-  const std::string stream = R"("stream":true,"stream_options":{"include_usage":true})";
-  if (const size_t at = body.find(stream); at != std::string::npos)
-    body.replace(at, stream.size(), R"("stream":false)");
+  const std::string body = prompts->conversation(0)->next("")->body;
   const auto per_word =
       measure_tokens_per_word(url, endpoint_path(workload.endpoint), headers, body, kWords);
   if (per_word) workload.words_per_token = 1 / *per_word;
@@ -131,6 +131,8 @@ Result<Prepared> prepare(const BenchOptions& options) {
   HEADROOM_TRY(p.workload, Workload::create(workload));
   p.facts.dataset = p.workload->dataset_name();
   p.facts.distinct_prompts = p.workload->distinct_prompts();
+  p.facts.input_lengths = p.workload->input_lengths();
+  p.facts.output_lengths = p.workload->output_lengths();
   return p;
 }
 
@@ -140,8 +142,8 @@ class PointBar {
   PointBar(const PointOptions& point, int64_t output_tokens, bool quiet)
       : duration_ns_(point.duration_ns),
         wanted_(point.warmup + point.requests.value_or(0)),
-        bar_(point.rate ? fmt::format("{:>6.3g} req/s", *point.rate)
-                        : fmt::format("{:>4} streams", point.concurrency),
+        bar_(point.arrival ? fmt::format("{:>6.3g} req/s", point.arrival->rate)
+                           : fmt::format("{:>4} streams", point.concurrency),
              duration_ns_ ? *duration_ns_ / 1'000'000 : wanted_ * output_tokens,
              duration_ns_ ? "ms" : "tokens", quiet) {}
 
@@ -192,7 +194,10 @@ PointOptions point_options(const BenchOptions& options, const Prepared& prepared
   point.url = prepared.url;
   point.headers = options.headers;
   point.concurrency = load.streams;
-  point.rate = load.rate;
+  if (load.rate) {
+    point.arrival = options.arrival;
+    point.arrival->rate = *load.rate;
+  }
   const int64_t users = load.rate ? 1 : load.streams;
   if (options.duration_s)
     point.duration_ns = static_cast<int64_t>(*options.duration_s * 1e9);

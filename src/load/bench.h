@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,7 +22,12 @@ struct BenchOptions {
   WorkloadOptions workload;          // model, lengths, dataset, salt (empty: none)
   bool token_range_given = false;    // else it follows the server's vocabulary where that is known
   std::vector<int64_t> concurrency;  // closed-loop points, in this order
-  std::vector<double> rates;         // then constant-rate points, requests a second
+  std::vector<double> rates;         // then open-loop points, requests a second; infinite: a burst
+  /// How the open loop's requests come: its rate is one of `rates`. kSchedule and kTrace make one
+  /// point of their file and need no rate.
+  ArrivalOptions arrival;
+  int64_t max_in_flight = 64;        // of the open loop: as many connections; more have to wait
+  double stagger_s = 0;              // of the closed loop: the users start over that time
   std::optional<int64_t> requests;   // of each point; absent: max(3 × concurrency, 12)
   std::optional<double> duration_s;  // instead of a number of requests
   std::optional<int64_t> warmup;     // absent: one per stream
@@ -34,6 +40,23 @@ struct BenchOptions {
   std::string hardware;  // stated by the user, with the count below
   std::optional<int64_t> devices;
   bool quiet = false;  // no progress on stderr
+
+  results::Slo slo;                 // what a request must meet to count for goodput
+  double max_failures_percent = 5;  // above: the run goes on, and `error` says so at its end
+  std::string requests_out;         // JSONL, a line each request as it ends
+  /// Beside `headers`, a bearer token, and the variable it came from: never stored, the replay line
+  /// names the variable.
+  std::string api_key, api_key_env;
+  bool force_percentiles = false;  // shows p99 of fewer than 100 samples
+
+  // For sweeps.
+  std::string run;                                        // the run's id instead of a fresh one
+  std::string point;                                      // goes into record.point
+  std::map<std::string, std::string> server_environment;  // beside what the server tells
+  std::optional<results::Eval> eval;                      // bound to the same server process
+  double point_timeout_s = 0;  // a point that takes longer ends with what it has; 0: none
+  /// What an earlier call told of the same server process: it is not asked again.
+  std::shared_ptr<const ServerFacts> server_facts;
 };
 
 struct BenchPoint {
@@ -48,6 +71,7 @@ struct BenchOutcome {
   std::vector<BenchPoint> points;
   size_t stored = 0;
   std::optional<base::Error> error;
+  std::shared_ptr<const ServerFacts> server_facts;  // for the next call
 };
 
 /// `store` may be null (nothing is kept); `on_point` hears of each point once it is measured and

@@ -28,6 +28,7 @@ std::string failure_name(Failure failure, int http_status);
 struct RequestRecord {
   uint64_t index = 0;
   uint32_t slot = 0;
+  uint32_t turn = 0;  // of its conversation
   bool warmup = false;
   bool again = false;  // sent a second time: the kept-alive connection had been closed
   Failure failure = Failure::kNone;
@@ -41,7 +42,8 @@ struct RequestRecord {
   std::optional<int64_t> last_token;   // last chunk with content
   int64_t done = 0;                    // end of the response, [DONE] included
 
-  std::optional<int64_t> prompt_intended;  // tokens the workload asked for
+  std::optional<int64_t> prompt_intended;  // tokens the prompt has, where that is known
+  int64_t output_intended = 0;             // tokens asked for
   std::optional<int64_t> prompt_tokens;    // of the server's usage
   std::optional<int64_t> output_tokens;    // of the server's usage
   int64_t chunks = 0;                      // with content

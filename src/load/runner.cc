@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "http/client.h"
 #include "http/load_client.h"
-#include "load/arrival.h"
 
 namespace headroom::load {
 
@@ -26,12 +25,6 @@ int64_t thread_cpu_ns() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return t.tv_sec * 1'000'000'000 + t.tv_nsec;
-}
-
-std::unique_ptr<Arrival> make_arrival(const PointOptions& options) {
-  if (options.rate)
-    return std::make_unique<ConstantRate>(static_cast<int64_t>(1e9 / *options.rate));
-  return std::make_unique<ClosedLoop>(options.concurrency);
 }
 
 Failure failure_of(http::StreamEnd end) {
@@ -58,7 +51,6 @@ class PointRunner final : public http::LoadHandler {
       : options_(options),
         workload_(workload),
         control_(control),
-        arrival_(make_arrival(options)),
         readers_(static_cast<size_t>(options.concurrency)),
         next_index_(options.first_index) {}
 
@@ -78,6 +70,7 @@ class PointRunner final : public http::LoadHandler {
 
  private:
   void fill(int64_t freed);
+  std::optional<int64_t> next_due(int64_t freed);
   void release(size_t slot, int64_t due);
   bool more_wanted() const;
   void judge(const StreamReader& reader);
@@ -87,9 +80,9 @@ class PointRunner final : public http::LoadHandler {
   const PointOptions& options_;
   const Workload& workload_;
   const PointControl& control_;
-  std::unique_ptr<Arrival> arrival_;
-  std::vector<size_t> idle_;    // slots without a request, the next one last
-  std::optional<int64_t> due_;  // of the next request, where that is known
+  std::unique_ptr<Schedule> schedule_;  // of an open loop
+  std::vector<size_t> idle_;            // slots without a request, the next one last
+  std::optional<int64_t> due_;          // of the next request, where that is known
   std::vector<StreamReader> readers_;
   ChunkReader chunk_reader_;
   std::optional<http::LoadClient> client_;
@@ -113,10 +106,17 @@ bool PointRunner::more_wanted() const {
   return true;
 }
 
+std::optional<int64_t> PointRunner::next_due(int64_t freed) {
+  if (!schedule_)
+    return progress_.in_flight < options_.concurrency ? std::optional(freed) : std::nullopt;
+  const auto offset = schedule_->next();
+  return offset ? std::optional(run_.start_ns + *offset) : std::nullopt;
+}
+
 /// Releases what is due. `freed` is when the last slot became free.
 void PointRunner::fill(int64_t freed) {
   while (!idle_.empty() && more_wanted()) {
-    if (!due_) due_ = arrival_->next_due(freed, progress_.in_flight);
+    if (!due_) due_ = next_due(freed);
     if (!due_ || *due_ > base::now_ns()) return;
     const size_t slot = idle_.back();
     idle_.pop_back();
@@ -131,12 +131,13 @@ void PointRunner::release(size_t slot, int64_t due) {
   record.slot = static_cast<uint32_t>(slot);
   record.warmup = progress_.released < options_.warmup;
   record.intended = due;
-  const Workload::Prompt prompt = workload_.prompt(record.index);
-  record.prompt_intended = prompt.input_tokens;
+  const auto turn = workload_.conversation(record.index)->next("");
+  record.prompt_intended = turn->input_tokens;
+  record.output_intended = turn->output_tokens;
   std::vector<std::string> headers = options_.headers;
   headers.push_back(fmt::format("X-Request-Id: {}-{}", workload_.options().salt, record.index));
   std::string request = http::post_request(
-      options_.url, endpoint_path(workload_.options().endpoint), headers, prompt.body);
+      options_.url, endpoint_path(workload_.options().endpoint), headers, turn->body);
   record.released = base::now_ns();
   if (!record.warmup) {
     ++measured_released_;
@@ -173,6 +174,7 @@ void PointRunner::on_end(size_t slot, http::StreamEnd end, const std::string& wh
   --progress_.in_flight;
   ++progress_.ended;
   run_.recorder.add(reader.record, reader.marks());
+  if (control_.ended) control_.ended(reader.record, reader.why, run_.start_ns);
   judge(reader);
   idle_.push_back(slot);
   fill(at);
@@ -222,16 +224,18 @@ void PointRunner::tick() {
 }
 
 base::Result<PointRun> PointRunner::run() {
+  if (options_.arrival) {
+    HEADROOM_TRY(schedule_, make_schedule(*options_.arrival));
+  }
   http::LoadClientOptions loop{.url = options_.url, .kernel_stamps = options_.kernel_stamps};
   const auto slots = static_cast<size_t>(options_.concurrency);
   HEADROOM_TRY(client_, http::LoadClient::create(std::move(loop), slots, *this));
   HEADROOM_TRY_VOID(client_->connect_all());
   run_.concurrency = options_.concurrency;
-  run_.rate = options_.rate;
+  run_.arrival = options_.arrival;
   run_.warmup = options_.warmup;
-  run_.arrivals = arrival_->name();
   run_.unix_start_ns = base::unix_ns();
-  const int64_t start = base::now_ns();
+  const int64_t start = run_.start_ns = base::now_ns();
   const int64_t cpu_start = thread_cpu_ns();
   run_.recorder.begin(start);
   for (size_t slot = slots; slot > 0; --slot) idle_.push_back(slot - 1);

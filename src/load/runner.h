@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "http/url.h"
+#include "load/arrival.h"
 #include "load/recorder.h"
 #include "load/workload.h"
 
@@ -19,10 +20,12 @@ namespace headroom::load {
 struct PointOptions {
   http::Url url;
   std::vector<std::string> headers;  // "Name: value", sent with every request
-  /// Users of the closed loop; with a rate, the most requests that may be in flight.
+  /// Users of the closed loop; with an arrival, the most requests that may be in flight.
   int64_t concurrency = 1;
-  /// Requests a second at a constant rate, instead of the closed loop; > 0.
-  std::optional<double> rate;
+  /// An open loop; absent: the closed loop.
+  std::optional<ArrivalOptions> arrival;
+  /// Closed loop: the users start one after the other over that time.
+  int64_t stagger_ns = 0;
   /// The point ends after that many measured requests, or releases none after `duration_ns`.
   std::optional<int64_t> requests;
   std::optional<int64_t> duration_ns;
@@ -43,7 +46,10 @@ struct PointProgress {
 
 struct PointControl {
   const std::atomic<bool>* stop = nullptr;  // set: give up at once
-  std::function<void(const PointProgress&)> progress;
+  std::function<void(const PointProgress&)> progress{};
+  /// Hears of every request that ended, warm-up included; `why` is empty for a success. Times are
+  /// CLOCK_MONOTONIC; PointRun::start_ns (and `start_ns` here) is the run's start.
+  std::function<void(const RequestRecord&, const std::string& why, int64_t start_ns)> ended{};
 };
 
 /// How the client itself fared.
@@ -56,11 +62,12 @@ struct ClientState {
 
 struct PointRun {
   int64_t concurrency = 0;  // as in the options
-  std::optional<double> rate;
+  std::optional<ArrivalOptions> arrival;
   int64_t warmup = 0;
-  int64_t unix_start_ns = 0;
+  int64_t start_ns = 0;       // CLOCK_MONOTONIC: schedules count from here
+  int64_t unix_start_ns = 0;  // the same moment
+  bool interrupted = false;   // stopped before its end: what had ended by then
   int64_t most_in_flight = 0;
-  std::string arrivals;
   uint64_t next_index = 0;  // the first prompt that was not used
   Recorder recorder;
   ClientState client;

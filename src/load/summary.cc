@@ -136,6 +136,7 @@ double ms(int64_t ns) {
 void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measures& m) {
   const Records& records = point.recorder.records();
   int64_t ok = 0, prompt_off = 0, fewer = 0, no_usage = 0, short_output = 0, again = 0;
+  int64_t asked_prompt = 0;
   int64_t at_once = 0;
   int64_t chunks = 0, coalesced = 0, seen_prompt = 0;
   for (const RequestRecord& r : records) {
@@ -146,10 +147,11 @@ void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measure
     coalesced += r.at_once() ? 0 : r.coalesced;
     at_once += r.at_once();
     no_usage += !r.output_tokens;
-    short_output += r.tokens() < facts.workload.output_tokens;
+    short_output += facts.workload.force_length && r.tokens() < r.output_intended;
     fewer += r.output_tokens && *r.output_tokens < r.chunk_tokens;
     if (r.prompt_tokens && r.prompt_intended && *r.prompt_tokens != *r.prompt_intended) {
       ++prompt_off;
+      asked_prompt = *r.prompt_intended;
       seen_prompt = *r.prompt_tokens;
     }
   }
@@ -161,7 +163,7 @@ void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measure
   if (prompt_off > 0)
     doubts["prompt_tokens"] =
         fmt::format("{} of {} prompts: {} tokens sent, {} counted by the server", prompt_off, ok,
-                    facts.workload.input_tokens, seen_prompt);
+                    asked_prompt, seen_prompt);
   if (fewer > 0)
     doubts["output_tokens"] = fmt::format(
         "{} of {} requests brought more chunks than the server counts tokens", fewer, ok);
@@ -169,8 +171,8 @@ void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measure
     doubts["no_usage"] =
         fmt::format("{} of {} requests came without usage: chunks count as tokens", no_usage, ok);
   if (short_output > 0)
-    doubts["output_short"] = fmt::format("{} of {} requests ended before {} tokens", short_output,
-                                         ok, facts.workload.output_tokens);
+    doubts["output_short"] = fmt::format(
+        "{} of {} requests ended before the tokens that were asked for", short_output, ok);
   if (m.tokens_per_chunk && *m.tokens_per_chunk > 1.02)
     doubts["tokens_per_chunk"] = fmt::format(
         "{:.2f} tokens per chunk: ITL is the gap of chunks, not of tokens", *m.tokens_per_chunk);
@@ -196,19 +198,18 @@ void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measure
 
 void doubt_conduct(const PointRun& point, results::Measures& m) {
   auto& doubts = m.doubts;
-  if (point.rate) {
+  if (point.arrival) {
     if (point.most_in_flight >= point.concurrency)
       doubts["overloaded"] = fmt::format(
           "{} requests were in flight at once, the most this client allows: the server does not "
-          "keep "
-          "up with {} requests/s",
-          point.concurrency, *point.rate);
+          "keep up with the arrivals",
+          point.concurrency);
   } else if (*m.requests_sent < 3 * point.concurrency) {
     doubts["few_requests"] =
         fmt::format("{} requests at concurrency {}: start and drain weigh much", *m.requests_sent,
                     point.concurrency);
   }
-  if (point.rate) {
+  if (point.arrival) {
     // The steady window is a notion of the closed loop.
   } else if (!m.steady)
     doubts["no_steady_window"] =
@@ -232,6 +233,36 @@ void doubt_conduct(const PointRun& point, results::Measures& m) {
   }
 }
 
+/// Requests a second of an open loop, where it has one number: after a ramp, the end's.
+std::optional<double> nominal_rate(const std::optional<ArrivalOptions>& arrival) {
+  if (!arrival || arrival->kind == ArrivalKind::kSchedule || arrival->kind == ArrivalKind::kTrace ||
+      std::isinf(arrival->rate))
+    return std::nullopt;
+  return arrival->end_rate.value_or(arrival->rate);
+}
+
+void describe_workload(const PointRun& point, const RunFacts& facts, results::Workload& w) {
+  const WorkloadOptions& o = facts.workload;
+  if (facts.distinct_prompts == 0) {
+    w.input_tokens = o.input_tokens;
+    w.output_tokens = o.output_tokens;
+  } else if (facts.output_lengths == "fixed") {
+    w.output_tokens = o.output_tokens;
+  }
+  w.input_lengths = facts.input_lengths;
+  w.output_lengths = facts.output_lengths;
+  w.dataset = facts.dataset;
+  w.arrivals = point.arrival ? arrival_name(*point.arrival) : "closed";
+  if (point.arrival) w.arrival_detail = arrival_detail(*point.arrival);
+  w.rate = nominal_rate(point.arrival);
+  if (!point.arrival) w.concurrency = point.concurrency;
+  if (o.turns > 1) {
+    w.turns = o.turns;
+    w.think_s = o.think.seconds;
+  }
+  if (o.prefix_tokens > 0) w.prefix_tokens = o.prefix_tokens;
+}
+
 }  // namespace
 
 results::Record summarize(const PointRun& point, const RunFacts& facts) {
@@ -245,21 +276,7 @@ results::Record summarize(const PointRun& point, const RunFacts& facts) {
   record.server = facts.server.server;
   record.hardware = facts.server.hardware;
   record.plan = facts.server.plan;
-  const bool file = facts.distinct_prompts > 0;
-  if (!file) {
-    record.workload.input_tokens = facts.workload.input_tokens;
-    record.workload.input_lengths = facts.dataset == "random" ? "fixed" : "about fixed";
-  } else {
-    record.workload.input_lengths = "as in the file";
-  }
-  record.workload.output_tokens = facts.workload.output_tokens;
-  record.workload.output_lengths = "fixed";
-  record.workload.dataset = facts.dataset;
-  record.workload.arrivals = point.arrivals;
-  if (point.rate)
-    record.workload.rate = point.rate;
-  else
-    record.workload.concurrency = point.concurrency;
+  describe_workload(point, facts, record.workload);
   results::Measures& m = record.measures;
   const Records& records = point.recorder.records();
   count_requests(records, m);
@@ -271,12 +288,13 @@ results::Record summarize(const PointRun& point, const RunFacts& facts) {
     span->end = std::max(span->end, r.done);
   }
   // At a constant rate each request stands for one period, the last one too.
-  if (span && point.rate)
-    span->end = std::max(span->end,
-                         span->begin + static_cast<int64_t>(static_cast<double>(*m.requests_sent) /
-                                                            *point.rate * 1e9));
+  const auto rate = nominal_rate(point.arrival);
+  if (span && rate && point.arrival->kind == ArrivalKind::kConstant && !point.arrival->end_rate)
+    span->end = std::max(
+        span->end,
+        span->begin + static_cast<int64_t>(static_cast<double>(*m.requests_sent) / *rate * 1e9));
   if (span) m.whole = whole_window(point, *span);
-  const auto steady = point.rate ? std::nullopt : steady_window(records, point.concurrency);
+  const auto steady = point.arrival ? std::nullopt : steady_window(records, point.concurrency);
   if (steady) m.steady = window_of(point, *steady);
   fill_client(point, facts, m.client);
   doubt_counts(point, facts, m);

@@ -17,6 +17,7 @@ struct RunFacts {
   /// Nominal lengths and the like come from here.
   WorkloadOptions workload;
   std::string dataset;
+  std::string input_lengths = "fixed", output_lengths = "fixed";
   size_t distinct_prompts = 0;  // of a file; 0: endless
 };
 

@@ -1,65 +1,68 @@
-// Workload: the prompts of a run and the request bodies that carry them.
+// Workload: the conversations of a run and the request bodies that carry them.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "load/workload_options.h"
 
 namespace headroom::load {
 
-enum class Endpoint { kCompletions, kChat };
-/// "completions" or "chat"; kInvalidArgument else.
-base::Result<Endpoint> parse_endpoint(std::string_view text);
-std::string_view endpoint_path(Endpoint endpoint);
+class Dataset;
 
-struct WorkloadOptions {
-  std::string model;
-  /// "random": token ids of exact length; "text": random words; else the path of a file: one prompt
-  /// a line, or a JSON object a line with "prompt" when the name ends in .jsonl.
-  std::string dataset = "random";
-  int64_t input_tokens = 512;  // not used for files
-  int64_t output_tokens = 64;
-  Endpoint endpoint = Endpoint::kCompletions;
-  double temperature = 0;
-  uint64_t seed = 0;
-  /// Goes into every prompt, so that no cache knows it from an earlier run. Empty: prompts depend
-  /// on the seed alone.
-  std::string salt;
-  /// Asks for the token ids beside the text, where the server is known to give them: a token that
-  /// completes no character yet then counts when it comes.
-  bool ask_token_ids = false;
-  int64_t token_low = 1000, token_high = 20000;  // random ids are taken from [low, high)
-  double words_per_token = 0.75;                 // for "text"
+/// One request of a conversation.
+struct Turn {
+  std::string body;                     // JSON of the request
+  std::optional<int64_t> input_tokens;  // exactly what the server must count, where that is known
+  int64_t output_tokens = 0;            // asked for
+  /// Due so long after the end of the answer before; 0 for a first turn.
+  int64_t think_ns = 0;
+  /// The answer's text goes into the next turn: next() wants it.
+  bool keep_answer = false;
 };
 
-/// Prompts are functions of (options, index): the same index gives the same body, and no two
-/// indices share a prompt unless a file is shorter than the run.
+/// What one user says. A single request is a conversation of one turn.
+class Conversation {
+ public:
+  virtual ~Conversation() = default;
+  /// The next turn, or nothing at the end. `answer` is the text of the answer to the turn before
+  /// (empty for the first, and where keep_answer was not set).
+  virtual std::optional<Turn> next(std::string_view answer) = 0;
+};
+
+/// Conversations are functions of (options, index): the same index says the same, and no two
+/// indices share a prompt unless a file is shorter than the run (or a trace says so).
 class Workload {
  public:
   static base::Result<Workload> create(WorkloadOptions options);
+  ~Workload();
+  Workload(Workload&&) noexcept;
+  Workload& operator=(Workload&&) noexcept;
 
-  struct Prompt {
-    std::string body;                     // JSON of the request
-    std::optional<int64_t> input_tokens;  // exactly what it has, where that is known
-  };
-  Prompt prompt(uint64_t index) const;
+  /// The workload must outlive it. Any thread.
+  std::unique_ptr<Conversation> conversation(uint64_t index) const;
 
   const WorkloadOptions& options() const { return options_; }
   /// The workload's name in records: "random", "text" or the file's name.
   std::string dataset_name() const;
-  /// Prompts of a file; 0: endless.
-  size_t distinct_prompts() const { return lines_.size(); }
+  /// How lengths are distributed, for records: "fixed", "uniform 0.8-1", "as in the file".
+  std::string input_lengths() const;
+  std::string output_lengths() const;
+  /// Conversations of a file; 0: endless.
+  size_t distinct_prompts() const;
+  /// True when the file is a trace whose rows may share their prefixes.
+  bool shares_prefixes() const;
 
  private:
-  std::string text_prompt(uint64_t index) const;
-
+  Workload();
   WorkloadOptions options_;
-  uint64_t salted_seed_ = 0;
-  std::vector<std::string> lines_;
+  std::shared_ptr<const Dataset> dataset_;
+  std::vector<std::pair<std::string, std::string>> extra_;  // name, JSON
 };
 
 /// A salt that no earlier run had.

@@ -21,12 +21,16 @@ WorkloadOptions options() {
   return o;
 }
 
+Turn first_turn(const Workload& workload, uint64_t index) {
+  return *workload.conversation(index)->next("");
+}
+
 TEST(Workload, random_ids_have_the_exact_length_and_never_repeat) {
   const auto workload = Workload::create(options());
   ASSERT_TRUE(workload);
   std::set<uint64_t> digests;
   for (uint64_t i = 0; i < 200; ++i) {
-    const auto prompt = workload->prompt(i);
+    const auto prompt = first_turn(*workload, i);
     const auto call = parse_mock_call(prompt.body);
     ASSERT_TRUE(call) << call.error().message;
     EXPECT_EQ(call->prompt_tokens, 100);
@@ -44,9 +48,9 @@ TEST(Workload, salt_and_seed_change_every_prompt) {
   b.salt = "x";
   c.seed = 1;
   const auto wa = Workload::create(a), wb = Workload::create(b), wc = Workload::create(c);
-  EXPECT_EQ(wa->prompt(3).body, Workload::create(a)->prompt(3).body);
-  EXPECT_NE(wa->prompt(3).body, wb->prompt(3).body);
-  EXPECT_NE(wa->prompt(3).body, wc->prompt(3).body);
+  EXPECT_EQ(first_turn(*wa, 3).body, first_turn(*Workload::create(a), 3).body);
+  EXPECT_NE(first_turn(*wa, 3).body, first_turn(*wb, 3).body);
+  EXPECT_NE(first_turn(*wa, 3).body, first_turn(*wc, 3).body);
   EXPECT_NE(fresh_salt(), fresh_salt());
 }
 
@@ -61,10 +65,11 @@ TEST(Workload, files) {
   ASSERT_TRUE(workload);
   EXPECT_EQ(workload->distinct_prompts(), 2u);
   EXPECT_EQ(workload->dataset_name(), "prompts.txt");
-  EXPECT_NE(workload->prompt(0).body.find("\"prompt\":\"first prompt\""), std::string::npos);
-  EXPECT_FALSE(workload->prompt(0).input_tokens);
+  EXPECT_NE(first_turn(*workload, 0).body.find("\"prompt\":\"first prompt\""), std::string::npos);
+  EXPECT_FALSE(first_turn(*workload, 0).input_tokens);
   o.dataset = json.string();
-  EXPECT_NE(Workload::create(o)->prompt(0).body.find(R"("prompt":"a \"b\"")"), std::string::npos);
+  EXPECT_NE(first_turn(*Workload::create(o), 0).body.find(R"("prompt":"a \"b\"")"),
+            std::string::npos);
   std::ofstream(json, std::ios::app) << "{\"text\": 1}\n";
   const auto bad = Workload::create(o);
   ASSERT_FALSE(bad);
