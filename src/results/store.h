@@ -1,4 +1,5 @@
-// Store: records kept for good in one SQLite file, append-only and named by their content.
+// Store: records kept for good in a SQLite file or a PostgreSQL database, append-only and named by
+// their content.
 #pragma once
 
 #include <filesystem>
@@ -34,14 +35,25 @@ struct VerifyReport {
   std::vector<std::string> problems;  // one line each; empty: sound
 };
 
-/// One thread at a time. Any number of readers and one writer per file; a second writer waits up to
-/// ten seconds and then fails with kUnavailable. Every error is one line that begins with the path.
-/// A failed write leaves the file as it was.
+class Backend;
+struct StoredRow;
+
+/// One thread at a time. Any number of readers; of a SQLite file one writer, a second one waits up
+/// to ten seconds and then fails with kUnavailable. Every error is one line that begins with
+/// name(). A failed write leaves the store as it was.
 class Store {
  public:
   enum class Mode { kRead, kWrite, kCreate };  // kCreate: write, and make the file when missing
 
-  static base::Result<Store> open(const std::filesystem::path& path, Mode mode = Mode::kCreate);
+  /// The path of a SQLite file, or postgresql://USER@HOST:PORT/DATABASE (libpq's form; a password
+  /// belongs in PGPASSWORD or ~/.pgpass), where the tables stand in the schema "headroom".
+  static base::Result<Store> open(const std::string& location, Mode mode = Mode::kCreate);
+  static base::Result<Store> open(const std::filesystem::path& path, Mode mode = Mode::kCreate) {
+    return open(path.string(), mode);
+  }
+  static base::Result<Store> open(const char* location, Mode mode = Mode::kCreate) {
+    return open(std::string(location), mode);
+  }
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();
@@ -55,8 +67,8 @@ class Store {
   };
   base::Result<AddCounts> add_all(std::span<const Entry> entries);
 
-  /// Records that match, by date, run, recipe and concurrency. Nothing matching is an empty vector;
-  /// explain_no_match() of selector.h says why.
+  /// Records that match, by date, then in the order they were added. Nothing matching is an empty
+  /// vector; explain_no_match() of selector.h says why.
   base::Result<std::vector<StoredRecord>> query(const Selector& selector,
                                                 bool with_quarantined = false) const;
   base::Result<std::vector<StoredRecord>> all() const { return query(Selector{}, true); }
@@ -65,20 +77,25 @@ class Store {
   /// Takes the record out of query() with a reason that is kept; kNotFound for an unknown id.
   base::Result<> quarantine(std::string_view id, std::string_view reason);
 
-  /// SQLite's own integrity check, every payload read back and its digest computed again.
+  /// The database's own integrity check, every payload read back and its digest computed again.
   base::Result<VerifyReport> verify() const;
+  /// A consistent copy in a new SQLite file, also while others write; readable as a store.
+  base::Result<> backup(const std::filesystem::path& to) const;
+  /// Gives unused space back.
+  base::Result<> vacuum();
 
-  const std::filesystem::path& path() const;
-
-  /// The file may not grow beyond `pages` of 4 KiB: a full disk, on purpose.
-  base::Result<> limit_pages(int64_t pages);
+  /// The path, or the URL without its password.
+  const std::string& name() const;
   /// How long a writer waits for another one; ten seconds unless set.
   void set_busy_timeout_ms(int milliseconds);
+  /// For tests of SQLite: a full disk, on purpose, at so many pages of 4 KiB.
+  base::Result<> limit_pages(int64_t pages);
 
  private:
-  struct Impl;
-  explicit Store(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Store(std::unique_ptr<Backend> backend);
+  base::Result<StoredRecord> record_of(StoredRow&& row) const;
+
+  std::unique_ptr<Backend> backend_;
 };
 
 }  // namespace headroom::results

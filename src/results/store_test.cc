@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <thread>
@@ -55,52 +56,6 @@ class StoreTest : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(StoreTest, AddingTwiceChangesNothing) {
-  auto store = Store::open(file());
-  ASSERT_TRUE(store) << store.error().message;
-  EXPECT_EQ(store->add(point(4), "a.csv:2").value(), true);
-  EXPECT_EQ(store->add(point(4), "b.csv:9").value(), false);
-  EXPECT_EQ(store->add(point(8)).value(), true);
-  const auto all = store->all().value();
-  ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0].origin, "a.csv:2");  // the first to bring it stays named
-  EXPECT_EQ(all[0].id, record_id(point(4)));
-  EXPECT_EQ(to_json(all[0].record), to_json(point(4)));
-}
-
-TEST_F(StoreTest, RecordsSurviveReopening) {
-  {
-    auto store = Store::open(file());
-    const std::vector<Store::Entry> entries = {{point(4), "x"}, {point(8), "x"}, {point(4), "x"}};
-    const auto counts = store->add_all(entries);
-    ASSERT_TRUE(counts) << counts.error().message;
-    EXPECT_EQ(counts->added, 2);
-    EXPECT_EQ(counts->known, 1);
-  }
-  auto store = Store::open(file(), Store::Mode::kRead);
-  ASSERT_TRUE(store) << store.error().message;
-  EXPECT_EQ(store->all()->size(), 2u);
-  EXPECT_TRUE(store->find(record_id(point(8)))->has_value());
-  EXPECT_FALSE(store->find("0000")->has_value());
-  const auto refused = store->add(point(16));
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("read-only"));
-}
-
-TEST_F(StoreTest, QuarantineHidesAndKeeps) {
-  auto store = Store::open(file());
-  ASSERT_TRUE(store->add(point(4)));
-  const std::string id = record_id(point(4));
-  ASSERT_TRUE(store->quarantine(id, "client was late"));
-  ASSERT_TRUE(store->quarantine(id, "client was late"));
-  ASSERT_TRUE(store->quarantine(id, "few requests"));
-  EXPECT_TRUE(store->query(Selector{})->empty());
-  EXPECT_EQ(store->all()->at(0).quarantine, "client was late; few requests");
-  EXPECT_EQ(store->quarantine("feed", "why").error().code, base::ErrorCode::kNotFound);
-  EXPECT_FALSE(store->quarantine(id, ""));
-  EXPECT_EQ(store->verify()->quarantined, 1);
-}
-
 TEST_F(StoreTest, RecordsCannotBeDeletedOrChanged) {
   {
     ASSERT_TRUE(Store::open(file())->add(point(4)));
@@ -120,6 +75,8 @@ TEST_F(StoreTest, VerifyFindsWhatWasTamperedWith) {
   {
     SQLite::Database db(file().string(), SQLite::OPEN_READWRITE);
     db.exec("DROP TRIGGER records_do_not_change");
+    db.exec("DROP INDEX records_by_model");
+    db.exec("DROP INDEX records_by_fingerprint");
     db.exec("UPDATE records SET payload = '{\"run\":\"forged\"}' WHERE seq = 1");
     db.exec("UPDATE records SET payload = '{' WHERE seq = 2");
   }
@@ -127,6 +84,47 @@ TEST_F(StoreTest, VerifyFindsWhatWasTamperedWith) {
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_EQ(report->problems.size(), 2u);
   EXPECT_THAT(report->problems[0], HasSubstr(record_id(point(4))));
+}
+
+TEST_F(StoreTest, BackupIsAStoreWhileAnotherWrites) {
+  auto store = Store::open(file());
+  ASSERT_TRUE(store->add(point(4)));
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    auto other = Store::open(file());
+    for (int c = 100; !stop; ++c) EXPECT_TRUE(other->add(point(c)));
+  });
+  const auto done = store->backup(file("copy.db"));
+  stop = true;
+  writer.join();
+  ASSERT_TRUE(done) << done.error().message;
+  const auto copy = Store::open(file("copy.db"), Store::Mode::kRead);
+  ASSERT_TRUE(copy) << copy.error().message;
+  EXPECT_TRUE(copy->verify()->problems.empty());
+  EXPECT_GE(copy->all()->size(), 1u);
+  EXPECT_THAT(store->backup(file("copy.db")).error().message, HasSubstr("is there already"));
+}
+
+TEST_F(StoreTest, AnOlderFileIsBroughtUpToDate) {
+  {
+    ASSERT_TRUE(Store::open(file())->add(point(4)));
+  }
+  {
+    SQLite::Database db(file().string(), SQLite::OPEN_READWRITE);
+    for (const char* index : {"model", "fingerprint", "run_folded", "label_folded"})
+      db.exec(std::string("DROP INDEX records_by_") + index);
+    db.exec("DELETE FROM schema_migrations WHERE version = 2");
+    db.exec("PRAGMA user_version = 1");
+  }
+  EXPECT_EQ(Store::open(file(), Store::Mode::kRead)->all()->size(), 1u);  // readable as it is
+  auto store = Store::open(file());
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_EQ(select(*store, "model=").size(), 1u);
+  SQLite::Database db(file().string(), SQLite::OPEN_READONLY);
+  EXPECT_EQ(db.execAndGet("PRAGMA user_version").getInt(), 2);
+  EXPECT_EQ(db.execAndGet("SELECT count(*) FROM sqlite_master WHERE name LIKE 'records_by_model'")
+                .getInt(),
+            1);
 }
 
 TEST_F(StoreTest, SelectorsChooseAndExplain) {

@@ -1,5 +1,5 @@
 // Migrations of the store; each runs once, in order, and is never edited after a release.
-#include "results/store_schema.h"
+#include "results/sqlite_schema.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -37,9 +37,23 @@ CREATE TABLE quarantine(
   since TEXT NOT NULL
 ) STRICT;
 )sql",
+    // 2: views are read by model and hardware; the expressions are those of the queries.
+    R"sql(
+CREATE INDEX records_by_model ON records(
+  lower(coalesce(json_extract(payload, '$.server.model'), '')),
+  lower(coalesce(json_extract(payload, '$.hardware.name'), '')), date);
+CREATE INDEX records_by_fingerprint ON records(
+  lower(coalesce(json_extract(payload, '$.server.recipe_fingerprint'), '')));
+CREATE INDEX records_by_run_folded ON records(lower(run));
+CREATE INDEX records_by_label_folded ON records(lower(label));
+)sql",
 };
 
 }  // namespace
+
+std::string sqlite_text(std::string_view path) {
+  return fmt::format("lower(coalesce(json_extract(payload, '$.{}'), ''))", path);
+}
 
 Result<> prepare_schema(SQLite::Database& db, const std::filesystem::path& path, bool writer,
                         const std::string& now) {

@@ -13,7 +13,10 @@ class Database;
 namespace headroom::results {
 
 /// The schema this program writes.
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
+
+/// A text inside the payload, exactly as the indexes have it.
+std::string sqlite_text(std::string_view path);
 
 /// Checks that the file is ours and of a schema known here; a writer also brings it up to date, in
 /// one transaction. `now`: RFC 3339. May throw SQLite::Exception.
