@@ -100,6 +100,10 @@ bool set_model(MockScript& s, std::string_view text) {
   return !text.empty();
 }
 
+bool set_shortest(MockScript& s, std::string_view text) {
+  return number(text, s.shortest) && s.shortest > 0 && s.shortest <= 1;
+}
+
 bool set_tokens(MockScript& s, std::string_view text) {
   return number(text, s.tokens_per_chunk) && s.tokens_per_chunk >= 1;
 }
@@ -110,6 +114,9 @@ constexpr Key kKeys[] = {
     {"interval", "ms between chunks", set_ms<&M::interval_ns>},
     {"tokens", "tokens per chunk", set_tokens},
     {"max_tokens", "never more, whatever is asked", set_count<&M::max_tokens>},
+    {"shortest", "answers have [this, 1] of the tokens asked", set_shortest},
+    {"lock_step", "1: all streams' tokens come together", set_flag<&M::lock_step>},
+    {"log", "1: the log has every gap between chunks", set_flag<&M::log_gaps>},
     {"usage", "end|last|running|none", set_usage},
     {"usage_delay", "ms from the last token to the usage chunk", set_ms<&M::usage_delay_ns>},
     {"prompt_off", "added to usage.prompt_tokens", set_integer<&M::prompt_tokens_off>},

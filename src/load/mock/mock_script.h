@@ -17,6 +17,9 @@ struct MockScript {
   int64_t interval_ns = 10'000'000;  // between chunks
   int64_t tokens_per_chunk = 1;
   int64_t max_tokens = 0;  // never more than that, whatever is asked; 0: as asked
+  double shortest = 1;     // answers have [shortest, 1] of the tokens asked, drawn evenly
+  bool lock_step = false;  // tokens of all streams come together, at multiples of the interval
+  bool log_gaps = false;   // the truth has every gap
 
   enum class Usage { kEnd, kWithLast, kRunning, kNone };
   Usage usage = Usage::kEnd;

@@ -8,38 +8,34 @@
 #include <thread>
 #include <vector>
 
+#include "base/histogram.h"
 #include "base/result.h"
+#include "http/url.h"
 #include "load/mock/mock_script.h"
+#include "load/mock/mock_truth.h"
 
 namespace headroom::load {
-
-/// What really happened to one request; CLOCK_MONOTONIC nanoseconds, stamped just before the send.
-struct MockTruth {
-  std::string request_id;                   // of the X-Request-Id header
-  int64_t received = 0;                     // last byte of the request read
-  int64_t first_token = 0, last_token = 0;  // 0: none sent
-  int64_t prompt_tokens = 0, tokens = 0, chunks = 0;
-  uint64_t prompt_digest = 0;
-  bool whole = false;  // the response was sent to its scripted end
-  bool chat = false;
-};
 
 /// Serves POST /v1/completions, POST /v1/chat/completions, GET /v1/models and GET /health on one
 /// thread of its own. Every prompt token is a JSON number, or a word of a text prompt.
 class MockServer {
  public:
-  /// Port 0 takes a free one. Errors: kUnavailable naming the address.
+  /// Port 0 takes a free one; a host of "unix:/file" listens on that socket. Errors: kUnavailable
+  /// naming the address.
   static base::Result<std::unique_ptr<MockServer>> start(MockScript script,
                                                          const std::string& host = "127.0.0.1",
                                                          int port = 0);
   ~MockServer();
 
-  int port() const { return port_; }
+  int port() const { return url_.port; }
   std::string url() const;
   /// Of the requests received so far, in that order.
   std::vector<MockTruth> truths() const;
   /// The most requests that were ever open at once.
   int64_t most_in_flight() const;
+  /// From when a write was due to just before it, nanoseconds: not the client's error, since the
+  /// truth has what was sent.
+  base::Histogram lateness() const;
   /// Accepted connections so far.
   int64_t connections() const;
   /// False once the script let the server die or it was stopped.
@@ -54,8 +50,7 @@ class MockServer {
   explicit MockServer(std::unique_ptr<Loop> loop);
 
   std::unique_ptr<Loop> loop_;
-  std::string host_;
-  int port_ = 0;
+  http::Url url_;
   std::thread thread_;
 };
 

@@ -2,6 +2,9 @@
 #include "load/mock/mock_stream.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "base/rng.h"
 
 namespace headroom::load {
 
@@ -19,9 +22,15 @@ bool ends_early(End end) {
 
 }  // namespace
 
-MockStream::MockStream(const MockScript& script, MockCall call, bool chat, int64_t received_ns)
-    : script_(script), call_(std::move(call)), chat_(chat), received_(received_ns) {
+MockStream::MockStream(const MockScript& script, MockTexts& texts, MockCall call, bool chat,
+                       int64_t received_ns, uint64_t number)
+    : script_(script), texts_(texts), call_(std::move(call)), chat_(chat), received_(received_ns) {
   total_ = call_.max_tokens;
+  if (script_.shortest < 1) {
+    const double drawn = base::Rng(number).uniform();
+    const double share = script_.shortest + (1 - script_.shortest) * drawn;
+    total_ = std::max<int64_t>(1, std::llround(share * static_cast<double>(total_)));
+  }
   if (script_.max_tokens > 0) total_ = std::min(total_, script_.max_tokens);
   if (script_.end == End::kOnlyDone) total_ = 0;
   // Without end_after a stream that merely stops sends everything first; the others stop at once.
@@ -63,15 +72,24 @@ std::string MockStream::usage_json(int64_t output) const {
                      prompt, shown, prompt + shown);
 }
 
+bool MockStream::thinking() const {
+  return script_.reasoning && chunks_ * script_.tokens_per_chunk < total_ / 2;
+}
+
+int64_t MockStream::due(int64_t i) const {
+  const int64_t at = received_ + script_.ttft_ns + i * script_.interval_ns;
+  if (!script_.lock_step || script_.interval_ns <= 0) return at;
+  return (at + script_.interval_ns - 1) / script_.interval_ns * script_.interval_ns;
+}
+
 std::string MockStream::content_json(int64_t tokens, bool last) const {
   std::string text;
   for (int64_t i = 0; i < tokens; ++i) text += " tok\xC3\xA9";
   const char* reason = last ? "\"length\"" : "null";
-  const bool thinking = script_.reasoning && chunks_ * script_.tokens_per_chunk < total_ / 2;
   std::string choice;
   if (chat_)
     choice = fmt::format(R"({{"index":0,"delta":{{"{}":"{}"}},"finish_reason":{}}})",
-                         thinking ? "reasoning_content" : "content", text, reason);
+                         thinking() ? "reasoning_content" : "content", text, reason);
   else
     choice = fmt::format(R"({{"index":0,"text":"{}","logprobs":null,"finish_reason":{}}})", text,
                          reason);
@@ -85,7 +103,7 @@ std::string MockStream::content_json(int64_t tokens, bool last) const {
 
 MockStep MockStream::open() {
   MockStep step;
-  step.next_due = received_ + script_.ttft_ns;
+  step.next_due = due(0);
   if (!call_.stream) {
     step.next_due += script_.interval_ns * std::max<int64_t>(0, total_ - 1);
     return step;
@@ -105,10 +123,15 @@ MockStep MockStream::whole_answer() {
   std::string text;
   for (int64_t i = 0; i < total_; ++i) text += " tok";
   MockStep step;
+  sent_ = total_;
+  const std::string answer =
+      chat_ ? fmt::format(R"("message":{{"role":"assistant","content":"{}"}})", text)
+            : fmt::format(R"("text":"{}")", text);
   step.bytes = json_response(
-      200, fmt::format(R"({{"object":"text_completion","model":"{}","choices":[{{"index":0,)"
-                       R"("text":"{}","finish_reason":"length"}}],{}}})",
-                       script_.model, text, usage_json(total_)));
+      200, fmt::format(R"({{"object":"{}","model":"{}","choices":[{{"index":0,)"
+                       R"({},"finish_reason":"length"}}]{}}})",
+                       chat_ ? "chat.completion" : "text_completion", script_.model, answer,
+                       script_.usage == Usage::kNone ? "" : "," + usage_json(total_)));
   step.tokens = total_;
   step.whole = true;
   step.after = After::kKeep;
@@ -122,14 +145,17 @@ MockStep MockStream::next() {
   step.tokens = std::min(script_.tokens_per_chunk, total_ - sent_);
   sent_ += step.tokens;
   const bool last = sent_ >= total_;
-  step.bytes = event(content_json(step.tokens, last && !ends_early(script_.end)));
+  if (!last && step.tokens == script_.tokens_per_chunk && script_.usage != Usage::kRunning)
+    step.shared =
+        texts_.get(2 * chat_ + thinking(), [&] { return event(content_json(step.tokens, false)); });
+  else
+    step.bytes = event(content_json(step.tokens, last && !ends_early(script_.end)));
   ++chunks_;
-  step.next_due = received_ + script_.ttft_ns + chunks_ * script_.interval_ns;
+  step.next_due = due(chunks_);
   if (!last) return step;
   if (script_.usage_delay_ns > 0) {
     usage_due_ = true;
-    step.next_due =
-        received_ + script_.ttft_ns + (chunks_ - 1) * script_.interval_ns + script_.usage_delay_ns;
+    step.next_due = due(chunks_ - 1) + script_.usage_delay_ns;
     return step;
   }
   MockStep end = finish();
