@@ -22,6 +22,12 @@ constexpr Dialect kDialect = {
     [](size_t number) { return fmt::format("${}", number); },
 };
 
+std::string view_expressions() {
+  std::vector<std::string> parts;
+  for (const char* path : kViewIndex) parts.push_back("(" + text_expression(path) + ")");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 // Each runs once, in order, and is never edited after a release. The payload's type is json, not
 // jsonb: it keeps the text as it was, and so its digest.
 std::vector<std::string> migrations() {
@@ -40,7 +46,7 @@ CREATE TABLE records(
 CREATE INDEX records_by_date ON records(date);
 CREATE INDEX records_by_run_folded ON records(lower(run));
 CREATE INDEX records_by_label_folded ON records(lower(label));
-CREATE INDEX records_by_model ON records(({}), ({}), date);
+CREATE INDEX records_by_view ON records({}, date);
 CREATE INDEX records_by_fingerprint ON records(({}));
 CREATE FUNCTION records_stay() RETURNS trigger LANGUAGE plpgsql AS
   $$ BEGIN RAISE EXCEPTION 'records are never deleted and never change'; END $$;
@@ -52,8 +58,7 @@ CREATE TABLE quarantine(
   since text NOT NULL
 );
 )sql",
-      text_expression("server.model"), text_expression("hardware.name"),
-      text_expression("server.recipe_fingerprint"))};
+      view_expressions(), text_expression("server.recipe_fingerprint"))};
 }
 
 class PostgresBackend final : public Backend {

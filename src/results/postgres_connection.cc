@@ -137,9 +137,9 @@ Result<> PostgresConnection::each(std::string_view doing, const std::string& sql
 }
 
 Result<> PostgresConnection::transaction(const std::function<Result<>()>& work) {
-  HEADROOM_TRY_VOID(run("writing", "BEGIN").map([](Rows) {}));
-  in_transaction_ = true;
-  Result<> outcome = work();
+  Result<> outcome = run("writing", "BEGIN").map([](Rows) {});
+  in_transaction_ = outcome.has_value();
+  if (outcome) outcome = work();
   if (outcome) outcome = run("writing", "COMMIT").map([](Rows) {});
   in_transaction_ = false;
   if (!outcome) {

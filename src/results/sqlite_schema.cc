@@ -37,11 +37,13 @@ CREATE TABLE quarantine(
   since TEXT NOT NULL
 ) STRICT;
 )sql",
-    // 2: views are read by model and hardware; the expressions are those of the queries.
+    // 2: views are read by model, hardware and lengths; the expressions are those of the queries.
     R"sql(
-CREATE INDEX records_by_model ON records(
+CREATE INDEX records_by_view ON records(
   lower(coalesce(json_extract(payload, '$.server.model'), '')),
-  lower(coalesce(json_extract(payload, '$.hardware.name'), '')), date);
+  lower(coalesce(json_extract(payload, '$.hardware.name'), '')),
+  lower(coalesce(json_extract(payload, '$.workload.input_tokens'), '')),
+  lower(coalesce(json_extract(payload, '$.workload.output_tokens'), '')), date);
 CREATE INDEX records_by_fingerprint ON records(
   lower(coalesce(json_extract(payload, '$.server.recipe_fingerprint'), '')));
 CREATE INDEX records_by_run_folded ON records(lower(run));

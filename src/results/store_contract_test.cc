@@ -133,6 +133,10 @@ TEST_P(StoreContract, SelectorsChoose) {
   EXPECT_EQ(count(store, "framework=\"vllm 0.16.0\""), 3u);
   EXPECT_EQ(count(store, "model=kimi-k2.5"), 2u);
   EXPECT_EQ(count(store, "model=8.0"), 1u);  // a number to the selector, text to the database
+  EXPECT_EQ(count(store, "model=8"), 1u);
+  EXPECT_EQ(count(store, "concurrency=08"), 1u);
+  EXPECT_EQ(count(store, "concurrency=4|8,tp=8"), 2u);
+  EXPECT_EQ(count(store, "concurrency=4.5"), 0u);
   EXPECT_EQ(count(store, "hardware="), 3u);  // those without a name
 }
 

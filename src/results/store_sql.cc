@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <optional>
 
 namespace headroom::results {
 namespace {
@@ -15,11 +15,24 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// "8" and "8.0" are equal to a selector but not to SQL: such a condition is left to the selector.
-bool numeric(const Selector::Condition& condition) {
-  return std::ranges::any_of(condition.values, [](const std::string& value) {
-    return !value.empty() && value.find_first_not_of("0123456789+-.eE") == std::string::npos;
-  });
+/// The texts of which the payload's must be one for the condition to hold; nothing where SQL would
+/// decide otherwise than the selector, to which "8", "8.0" and "08" are equal.
+std::optional<std::vector<std::string>> texts_of(const Selector::Condition& condition,
+                                                 const PayloadField& field) {
+  std::vector<std::string> texts;
+  for (const std::string& value : condition.values) {
+    const bool whole = !value.empty() && value.size() < 16 && value[0] != '0' &&
+                       value.find_first_not_of("0123456789") == std::string::npos;
+    const bool numeric =
+        !value.empty() && value.find_first_not_of("0123456789+-.eE") == std::string::npos;
+    if (numeric && !(whole && field.number)) return std::nullopt;
+    texts.push_back(lower(value));
+    // "vllm 0.16.0" names a framework and its version.
+    if (condition.field == "framework")
+      for (size_t at = value.find(' '); at != std::string::npos; at = value.find(' ', at + 1))
+        texts.push_back(lower(std::string_view(value).substr(0, at)));
+  }
+  return texts;
 }
 
 }  // namespace
@@ -29,24 +42,26 @@ BoundQuery select_query(const RowFilter& filter, const Dialect& dialect) {
   query.sql =
       "SELECT r.id, r.run, r.label, r.date, r.added, r.origin, r.payload, coalesce(q.reason, '') "
       "FROM records r LEFT JOIN quarantine q ON q.record_id = r.id WHERE 1 = 1";
-  const auto list = [&](const std::vector<std::string>& values, bool fold) {
+  const auto list = [&](const std::vector<std::string>& values) {
     std::vector<std::string> places;
     for (const std::string& value : values) {
-      query.values.push_back(fold ? lower(value) : value);
+      query.values.push_back(value);
       places.push_back(dialect.placeholder(query.values.size()));
     }
     return fmt::format("({})", fmt::join(places, ", "));
   };
-  if (!filter.id.empty()) query.sql += " AND r.id IN " + list({std::string(filter.id)}, false);
+  if (!filter.id.empty()) query.sql += " AND r.id IN " + list({std::string(filter.id)});
   for (const Selector::Condition& condition : filter.conditions) {
-    if (condition.field == "date") query.sql += " AND r.date IN " + list(condition.values, false);
-    if (numeric(condition)) continue;
-    for (const IndexedField& indexed : kIndexedFields)
-      if (condition.field == indexed.field)
-        query.sql += " AND " + dialect.text(indexed.path) + " IN " + list(condition.values, true);
+    if (condition.field == "date") query.sql += " AND r.date IN " + list(condition.values);
+    for (const PayloadField& field : kPayloadFields)
+      if (condition.field == field.field)
+        if (const auto texts = texts_of(condition, field))
+          query.sql += " AND " + dialect.text(field.path) + " IN " + list(*texts);
     if (condition.field == "run") {
-      query.sql += " AND (lower(r.run) IN " + list(condition.values, true);
-      query.sql += " OR lower(r.label) IN " + list(condition.values, true) + ")";
+      std::vector<std::string> names;
+      for (const std::string& value : condition.values) names.push_back(lower(value));
+      query.sql += " AND (lower(r.run) IN " + list(names);
+      query.sql += " OR lower(r.label) IN " + list(names) + ")";
     }
   }
   if (!filter.with_quarantined) query.sql += " AND q.reason IS NULL";

@@ -23,15 +23,24 @@ struct BoundQuery {
 /// Columns: id, run, label, date, added, origin, payload, quarantine.
 BoundQuery select_query(const RowFilter& filter, const Dialect& dialect);
 
-/// "server.model", …: what has an index, by selector field.
-struct IndexedField {
+/// Fields that the database compares itself: texts and whole numbers of the payload.
+struct PayloadField {
   const char *field, *path;
+  bool number = false;
 };
-inline constexpr IndexedField kIndexedFields[] = {
+inline constexpr PayloadField kPayloadFields[] = {
     {"model", "server.model"},
     {"hardware", "hardware.name"},
     {"precision", "server.precision"},
+    {"framework", "server.framework"},
     {"fingerprint", "server.recipe_fingerprint"},
+    {"input", "workload.input_tokens", true},
+    {"output", "workload.output_tokens", true},
+    {"concurrency", "workload.concurrency", true},
+    {"tp", "server.layout.tp", true},
 };
+/// In the order of the index that views use; the date follows.
+inline constexpr const char* kViewIndex[] = {"server.model", "hardware.name",
+                                             "workload.input_tokens", "workload.output_tokens"};
 
 }  // namespace headroom::results

@@ -75,7 +75,7 @@ TEST_F(StoreTest, VerifyFindsWhatWasTamperedWith) {
   {
     SQLite::Database db(file().string(), SQLite::OPEN_READWRITE);
     db.exec("DROP TRIGGER records_do_not_change");
-    db.exec("DROP INDEX records_by_model");
+    db.exec("DROP INDEX records_by_view");
     db.exec("DROP INDEX records_by_fingerprint");
     db.exec("UPDATE records SET payload = '{\"run\":\"forged\"}' WHERE seq = 1");
     db.exec("UPDATE records SET payload = '{' WHERE seq = 2");
@@ -111,7 +111,7 @@ TEST_F(StoreTest, AnOlderFileIsBroughtUpToDate) {
   }
   {
     SQLite::Database db(file().string(), SQLite::OPEN_READWRITE);
-    for (const char* index : {"model", "fingerprint", "run_folded", "label_folded"})
+    for (const char* index : {"view", "fingerprint", "run_folded", "label_folded"})
       db.exec(std::string("DROP INDEX records_by_") + index);
     db.exec("DELETE FROM schema_migrations WHERE version = 2");
     db.exec("PRAGMA user_version = 1");
@@ -122,7 +122,7 @@ TEST_F(StoreTest, AnOlderFileIsBroughtUpToDate) {
   EXPECT_EQ(select(*store, "model=").size(), 1u);
   SQLite::Database db(file().string(), SQLite::OPEN_READONLY);
   EXPECT_EQ(db.execAndGet("PRAGMA user_version").getInt(), 2);
-  EXPECT_EQ(db.execAndGet("SELECT count(*) FROM sqlite_master WHERE name LIKE 'records_by_model'")
+  EXPECT_EQ(db.execAndGet("SELECT count(*) FROM sqlite_master WHERE name LIKE 'records_by_view'")
                 .getInt(),
             1);
 }
