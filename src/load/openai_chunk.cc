@@ -42,20 +42,38 @@ std::optional<int64_t> count_of(dom::object object, std::string_view name) {
   return value;
 }
 
-void read_choice(dom::object choice, Chunk& chunk) {
+void add_text(dom::object object, std::string_view name, Chunk& chunk) {
+  std::string_view text;
+  if (object.at_key(name).get(text) == simdjson::SUCCESS) chunk.text += text;
+}
+
+/// A delta of a stream, or the message of an answer in one piece.
+void read_message(dom::object message, bool want_text, Chunk& chunk, bool& reasoning) {
+  if (has_text(message, {"reasoning_content", "reasoning"})) reasoning = true;
+  if (has_text(message, {"content", "refusal"}) ||
+      array_length(message, "tool_calls").value_or(0) > 0)
+    chunk.content = true;
+  if (want_text) add_text(message, "content", chunk);
+}
+
+void read_choice(dom::object choice, bool want_text, Chunk& chunk) {
+  bool reasoning = false;
+  const bool first = !chunk.choice;  // the answer is the first choice's
   chunk.choice = true;
   if (has_text(choice, {"text"})) chunk.content = true;
-  dom::object delta;
-  if (choice.at_key("delta").get(delta) == simdjson::SUCCESS) {
-    if (has_text(delta, {"content", "reasoning_content", "reasoning", "refusal"}))
-      chunk.content = true;
-    if (array_length(delta, "tool_calls").value_or(0) > 0) chunk.content = true;
+  if (want_text && first) add_text(choice, "text", chunk);
+  for (const std::string_view name : {"delta", "message"}) {
+    dom::object message;
+    if (choice.at_key(name).get(message) == simdjson::SUCCESS)
+      read_message(message, want_text && first, chunk, reasoning);
   }
   // A token may have no text of its own yet (part of a character): naming it makes it count.
   if (const auto ids = array_length(choice, "token_ids"); ids && *ids > 0) {
     chunk.token_ids = chunk.token_ids.value_or(0) + *ids;
-    chunk.content = true;
+    if (!reasoning) chunk.content = true;
   }
+  if (reasoning && !chunk.content) chunk.reasoning = true;
+  if (reasoning) chunk.content = true;
   std::string_view reason;
   if (choice.at_key("finish_reason").get(reason) == simdjson::SUCCESS && !reason.empty())
     chunk.finished = true;
@@ -77,7 +95,7 @@ std::optional<std::string> read_error(dom::object root) {
 
 }  // namespace
 
-base::Result<Chunk> ChunkReader::read(std::string_view json) {
+base::Result<Chunk> ChunkReader::read(std::string_view json, bool want_text) {
   std::string& padded = impl_->padded;
   padded.assign(json);
   padded.append(simdjson::SIMDJSON_PADDING, '\0');
@@ -90,7 +108,7 @@ base::Result<Chunk> ChunkReader::read(std::string_view json) {
   if (root.at_key("choices").get(choices) == simdjson::SUCCESS)
     for (const dom::element element : choices) {
       dom::object choice;
-      if (element.get(choice) == simdjson::SUCCESS) read_choice(choice, chunk);
+      if (element.get(choice) == simdjson::SUCCESS) read_choice(choice, want_text, chunk);
     }
   dom::object usage;
   if (root.at_key("usage").get(usage) == simdjson::SUCCESS) {

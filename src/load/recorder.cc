@@ -32,22 +32,34 @@ void Recorder::add(const RequestRecord& record, const std::vector<ChunkMark>& ma
   }
 }
 
+void Recorder::merge(Recorder&& other) {
+  records_.insert(records_.end(), other.records_.begin(), other.records_.end());
+  tokens_.merge(other.tokens_);
+  gaps_.merge(std::move(other.gaps_));
+  measured_ += other.measured_;
+  succeeded_ += other.succeeded_;
+}
+
 std::optional<Span> steady_window(const std::vector<RequestRecord>& records, int64_t concurrency) {
   constexpr int64_t kHandOverNs = 10'000'000;
-  std::map<uint32_t, std::vector<Span>> slots;
+  struct Taken : Span {
+    bool further = false;  // a further turn: its user had the slot before too, thinking
+  };
+  std::map<uint32_t, std::vector<Taken>> slots;
   std::optional<int64_t> measured_from;
   for (const RequestRecord& r : records) {
-    slots[r.slot].push_back({r.released, r.done});
+    slots[r.slot].push_back({{r.released, r.done}, r.turn > 0});
     if (!r.warmup && (!measured_from || r.released < *measured_from)) measured_from = r.released;
   }
   if (!measured_from) return std::nullopt;
   std::vector<std::pair<int64_t, int>> steps;  // at, +1 or -1
   for (auto& [slot, spans] : slots) {
     std::sort(spans.begin(), spans.end(),
-              [](const Span& a, const Span& b) { return a.begin < b.begin; });
+              [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
     for (size_t i = 0; i < spans.size(); ++i) {
       const bool handed_over =
-          i + 1 < spans.size() && spans[i + 1].begin - spans[i].end < kHandOverNs;
+          i + 1 < spans.size() &&
+          (spans[i + 1].further || spans[i + 1].begin - spans[i].end < kHandOverNs);
       steps.emplace_back(spans[i].begin, 1);
       steps.emplace_back(handed_over ? spans[i + 1].begin : spans[i].end, -1);
     }

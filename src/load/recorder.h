@@ -17,6 +17,9 @@ class Recorder {
   /// distribution; the tokens it did bring count as load, in the timeline only.
   void add(const RequestRecord& record, const std::vector<ChunkMark>& marks);
 
+  /// Takes in what another thread of the same run recorded.
+  void merge(Recorder&& other);
+
   const std::vector<RequestRecord>& records() const { return records_; }
   const TokenTimeline& tokens() const { return tokens_; }
   /// Gaps between the chunks of successful requests, warm-up left out.
@@ -34,7 +37,7 @@ class Recorder {
 
 /// The longest span in which at least 95 % of `concurrency` slots were taken, from the first
 /// measured request on; nothing when there was none. A slot counts as taken over a hand-over to its
-/// next request of less than 10 ms.
+/// next request of less than 10 ms, and while its user thinks.
 std::optional<Span> steady_window(const std::vector<RequestRecord>& records, int64_t concurrency);
 
 }  // namespace headroom::load

@@ -32,14 +32,17 @@ struct RequestRecord {
   bool warmup = false;
   bool again = false;  // sent a second time: the kept-alive connection had been closed
   Failure failure = Failure::kNone;
+  bool streamed = true;  // asked for as a stream; else there is no TTFT and no TPOT
+  uint32_t retries = 0;  // attempts before this one, because they were asked for
   int http_status = 0;
 
   int64_t intended = 0;                // when the arrival process wanted it sent
   int64_t released = 0;                // when the client took it up
   std::optional<int64_t> sent;         // last byte of the request handed to the kernel
   std::optional<int64_t> first_byte;   // of the response
-  std::optional<int64_t> first_token;  // first chunk with content
-  std::optional<int64_t> last_token;   // last chunk with content
+  std::optional<int64_t> first_token;  // first chunk with content, reasoning included
+  std::optional<int64_t> first_text;   // first chunk with content that is not reasoning
+  std::optional<int64_t> last_token;   // last chunk with content; not streamed: the last byte
   int64_t done = 0;                    // end of the response, [DONE] included
 
   std::optional<int64_t> prompt_intended;  // tokens the prompt has, where that is known
@@ -55,6 +58,10 @@ struct RequestRecord {
   int64_t tokens() const { return output_tokens.value_or(chunk_tokens); }
   std::optional<int64_t> ttft() const {
     return sent && first_token ? std::optional(*first_token - *sent) : std::nullopt;
+  }
+  /// Time to the first content behind the reasoning.
+  std::optional<int64_t> ttfc() const {
+    return sent && first_text ? std::optional(*first_text - *sent) : std::nullopt;
   }
   std::optional<int64_t> e2e() const {
     return sent && last_token ? std::optional(*last_token - *sent) : std::nullopt;

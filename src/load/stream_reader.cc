@@ -12,6 +12,7 @@ namespace headroom::load {
 namespace {
 
 constexpr size_t kBodyKept = 4096;
+constexpr size_t kWholeLimit = size_t{64} << 20;  // of an answer in one piece
 
 std::string one_line(std::string_view text, size_t limit = 200) {
   // A stranger's bytes on the way to a terminal: no line ends, no escapes, no half characters.
@@ -29,15 +30,33 @@ std::string one_line(std::string_view text, size_t limit = 200) {
 
 }  // namespace
 
-void StreamReader::begin(const RequestRecord& start) {
+void StreamReader::begin(const RequestRecord& start, bool keep_answer) {
   record = start;
+  keep_answer_ = keep_answer;
+  answer_.clear();
+  last_byte_ = 0;
   why.clear();
   sse_.reset();
   marks_.clear();
-  body_start_.clear();
+  body_.clear();
   location_.clear();
   encoding_.clear();
   done_marker_ = finish_reason_ = any_event_ = content_now_ = false;
+}
+
+RequestRecord StreamReader::retry_record() const {
+  RequestRecord next;
+  next.index = record.index;
+  next.slot = record.slot;
+  next.turn = record.turn;
+  next.warmup = record.warmup;
+  next.streamed = record.streamed;
+  next.retries = record.retries + 1;
+  next.intended = record.intended;
+  next.released = record.released;
+  next.prompt_intended = record.prompt_intended;
+  next.output_intended = record.output_intended;
+  return next;
 }
 
 void StreamReader::fail(Failure how, std::string text) {
@@ -60,7 +79,7 @@ void StreamReader::take_event(const http::SseEvent& event, int64_t at, ChunkRead
     done_marker_ = true;
     return;
   }
-  const auto chunk = reader.read(event.data);
+  const auto chunk = reader.read(event.data, keep_answer_);
   if (event.name == "error" && (!chunk || !chunk->error))
     return fail(Failure::kStreamError, std::string(event.data));
   if (!chunk) return fail(Failure::kBadStream, chunk.error().message);
@@ -81,6 +100,8 @@ void StreamReader::take_event(const http::SseEvent& event, int64_t at, ChunkRead
   if (!content) return;
   content_now_ = true;
   if (!record.first_token) record.first_token = at;
+  if (!record.first_text && !chunk->reasoning) record.first_text = at;
+  if (keep_answer_) answer_ += chunk->text;
   if (!marks_.empty() && marks_.back().at == at) ++record.coalesced;
   record.last_token = at;
   ++record.chunks;
@@ -89,9 +110,11 @@ void StreamReader::take_event(const http::SseEvent& event, int64_t at, ChunkRead
 }
 
 bool StreamReader::on_body(std::string_view bytes, int64_t at, ChunkReader& reader) {
-  if (!any_event_ && body_start_.size() < kBodyKept)
-    body_start_ += bytes.substr(0, kBodyKept - body_start_.size());
-  if (record.http_status != 200) return false;
+  last_byte_ = at;
+  const bool whole = !record.streamed && record.http_status == 200;
+  const size_t kept = whole ? kWholeLimit : kBodyKept;
+  if (!any_event_ && body_.size() < kept) body_ += bytes.substr(0, kept - body_.size());
+  if (record.http_status != 200 || whole) return whole;
   content_now_ = false;
   const auto fed =
       sse_.feed(bytes, [&](const http::SseEvent& event) { take_event(event, at, reader); });
@@ -101,9 +124,9 @@ bool StreamReader::on_body(std::string_view bytes, int64_t at, ChunkReader& read
 
 /// A status that is not 200, or a 200 that is no event stream: what did the server say?
 void StreamReader::judge_body(ChunkReader& reader) {
-  const auto chunk = reader.read(body_start_);
+  const auto chunk = reader.read(body_);
   const bool error = chunk && chunk->error;
-  const std::string text = error ? *chunk->error : body_start_;
+  const std::string text = error ? *chunk->error : body_;
   if (record.http_status / 100 == 3 && !location_.empty())
     return fail(Failure::kHttp, fmt::format("HTTP {}: redirected to {}: give the final address",
                                             record.http_status, location_));
@@ -113,8 +136,20 @@ void StreamReader::judge_body(ChunkReader& reader) {
   if (!encoding_.empty())
     return fail(Failure::kBadStream,
                 fmt::format("the response is compressed ({}), unasked", encoding_));
-  if (body_start_.empty()) return fail(Failure::kEmpty, "the response has no body");
+  if (body_.empty()) return fail(Failure::kEmpty, "the response has no body");
   fail(Failure::kBadStream, "the response is no event stream: " + text);
+}
+
+/// An answer in one piece: nothing is known of its first token.
+void StreamReader::take_whole(ChunkReader& reader) {
+  const auto answer = reader.read(body_, keep_answer_);
+  if (!answer || answer->error || !answer->choice) return judge_body(reader);
+  if (!answer->content && answer->output_tokens.value_or(0) == 0)
+    return fail(Failure::kEmpty, "the answer has no content");
+  record.prompt_tokens = answer->prompt_tokens;
+  record.output_tokens = answer->output_tokens;
+  record.last_token = last_byte_;
+  if (keep_answer_) answer_ = answer->text;
 }
 
 void StreamReader::on_end(Failure how, const std::string& text, int64_t at) {
@@ -124,6 +159,7 @@ void StreamReader::on_end(Failure how, const std::string& text, int64_t at) {
   if (record.failure != Failure::kNone) return;
   if (record.http_status != 200 || !any_event_) {
     ChunkReader reader;
+    if (record.http_status == 200 && !record.streamed) return take_whole(reader);
     return judge_body(reader);
   }
   if (!record.first_token) return fail(Failure::kEmpty, "the stream ended without any content");

@@ -21,7 +21,8 @@ struct ChunkMark {
 /// One per slot, reused for request after request.
 class StreamReader {
  public:
-  void begin(const RequestRecord& record);
+  /// `keep_answer`: answer() will be asked for.
+  void begin(const RequestRecord& record, bool keep_answer = false);
 
   void on_head(const http::ResponseHead& head, int64_t at);
   /// True when a chunk with content came: the stream is alive.
@@ -32,6 +33,11 @@ class StreamReader {
   /// [DONE] or an error came: nothing that follows matters.
   bool finished() const { return done_marker_ || record.failure != Failure::kNone; }
 
+  /// The record of another attempt at the same request.
+  RequestRecord retry_record() const;
+  /// The answer's text without reasoning, where it was to be kept.
+  const std::string& answer() const { return answer_; }
+
   RequestRecord record;
   /// For the user, what the server or the system said; empty for a success.
   std::string why;
@@ -41,10 +47,15 @@ class StreamReader {
   void take_event(const http::SseEvent& event, int64_t at, ChunkReader& reader);
   void fail(Failure how, std::string text);
   void judge_body(ChunkReader& reader);
+  void take_whole(ChunkReader& reader);
 
   http::SseParser sse_;
   std::vector<ChunkMark> marks_;
-  std::string body_start_;           // of a response that may turn out to be no stream
+  std::string
+      body_;  // all of it when not streamed; else its start: it may turn out to be no stream
+  std::string answer_;
+  bool keep_answer_ = false;
+  int64_t last_byte_ = 0;
   std::string location_, encoding_;  // headers that explain a failure
   bool done_marker_ = false, finish_reason_ = false, any_event_ = false, content_now_ = false;
 };

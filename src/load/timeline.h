@@ -21,6 +21,8 @@ class TokenTimeline {
  public:
   void begin(int64_t origin) { origin_ = origin; }
   void add(int64_t at, double tokens);
+  /// Of the same origin.
+  void merge(const TokenTimeline& other);
   /// Tokens inside the span; a bin that the span cuts counts by its share.
   double within(Span span) const;
 
@@ -35,11 +37,15 @@ class SlicedHistogram {
  public:
   void begin(int64_t origin) { origin_ = origin; }
   void record(int64_t at, int64_t value);
+  /// Of the same origin.
+  void merge(SlicedHistogram other);
   /// Values of the slices that lie wholly in the span: up to a slice is lost at either end.
   base::Histogram within(Span span) const;
   base::Histogram all() const;
 
  private:
+  void halve();
+
   static constexpr size_t kSlices = 64;
   int64_t origin_ = 0;
   int64_t length_ = 100'000'000;
