@@ -71,7 +71,11 @@ base::Result<> Engine::submit(Request request, std::shared_ptr<RequestStream> st
   using base::ErrorCode;
   const auto length = static_cast<int64_t>(request.prompt.size());
   if (length == 0) return base::fail(ErrorCode::kInvalidArgument, "the prompt has no tokens");
-  if (length >= max_context_)
+  const int32_t most = request.sampling.max_tokens;
+  HEADROOM_CHECK(most > 0 || (most == 0 && request.sampling.prompt_logprobs), "max_tokens {}",
+                 most);
+  // A prompt that is only scored may fill the context.
+  if (most == 0 ? length > max_context_ : length >= max_context_)
     return base::fail(ErrorCode::kInvalidArgument,
                       "the prompt has {} tokens, the context holds {}: at most {} prompt tokens "
                       "leave room for one of output",
@@ -81,9 +85,8 @@ base::Result<> Engine::submit(Request request, std::shared_ptr<RequestStream> st
       return base::fail(ErrorCode::kInvalidArgument,
                         "the prompt holds token id {}; ids go from 0 to {}", id, vocab_ - 1);
   }
-  HEADROOM_CHECK(request.sampling.max_tokens > 0, "max_tokens {}", request.sampling.max_tokens);
   request.sampling.max_tokens =
-      static_cast<int32_t>(std::min<int64_t>(request.sampling.max_tokens, max_context_ - length));
+      static_cast<int32_t>(std::min<int64_t>(most, max_context_ - length));
 
   auto sequence = std::make_unique<Sequence>(std::move(request), std::move(stream));
   sequence->arrived_ns = base::now_ns();

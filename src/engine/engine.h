@@ -65,12 +65,15 @@ class Engine {
   void take_requests();
   void drop_cancelled();
   void step(std::span<const Scheduler::Part> parts);
+  void score_prompts(std::span<const Scheduler::Part> parts);
+  void end_prompts(std::span<const Scheduler::Part> parts, int64_t now_ns);
   void sample(std::span<const float> logits);
   /// Delivers one drawn token; true when the sequence has ended.
   bool deliver(Sequence& sequence, const kernels::SampleResult& drawn, std::span<const float> row,
                int64_t now_ns);
   void resample_without_stops(const Sequence& sequence, std::span<const float> row,
                               const kernels::SampleParams& params, kernels::SampleResult& result);
+  Finish fail_corrupt(const Sequence& sequence, int64_t now_ns);
   bool stops_at(const Sequence& sequence, int32_t id) const;
   void record_finish(const Sequence& sequence, FinishReason reason, int64_t now_ns);
   void publish();
@@ -98,6 +101,7 @@ class Engine {
   std::vector<Sequence*> ended_;
   struct Outgoing {
     std::shared_ptr<RequestStream> stream;
+    std::vector<model::TokenScore> prompt_scores;
     std::optional<TokenOutput> token;
     std::optional<Finish> finish;
   };

@@ -26,6 +26,7 @@ struct Client {
     changed.notify_all();
   });
   std::vector<int32_t> ids;
+  std::vector<model::TokenScore> prompt_scores;
   std::string text;
   std::optional<Finish> finish;
 
@@ -39,6 +40,10 @@ struct Client {
         ready = false;
       }
       stream->drain(batch);
+      if (!batch.prompt_scores.empty()) {
+        EXPECT_TRUE(prompt_scores.empty() && ids.empty()) << "once, before the first token";
+        prompt_scores = batch.prompt_scores;
+      }
       for (const TokenOutput& token : batch.tokens) {
         ids.push_back(token.id);
         text += token.text;
@@ -146,6 +151,80 @@ TEST(Engine, ManyAtOnceGiveWhatEachGivesAlone) {
   EXPECT_EQ(metrics.finished[static_cast<size_t>(FinishReason::kLength)], 80u);
   EXPECT_EQ(metrics.e2e.count(), 80u);
   EXPECT_EQ(metrics.op_runs.at(0), metrics.steps);
+}
+
+/// What the scripted model says of prompt[1…], by its definition.
+void expect_scores(const std::vector<int32_t>& prompt, const Client& client) {
+  ASSERT_EQ(client.prompt_scores.size() + 1, prompt.size());
+  for (size_t i = 1; i < prompt.size(); ++i) {
+    const int32_t best =
+        ScriptedModel::next({prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(i)});
+    std::vector<float> row(ScriptedModel::kVocab);
+    for (size_t v = 0; v < row.size(); ++v) row[v] = -static_cast<float>(v) * 0.01f - 1;
+    row[static_cast<size_t>(best)] = 5;
+    double sum = 0;
+    for (const float x : row) sum += std::exp(double{x});
+    const model::TokenScore& score = client.prompt_scores[i - 1];
+    EXPECT_NEAR(score.logprob, row[static_cast<size_t>(prompt[i])] - std::log(sum), 1e-5) << i;
+    const auto better = std::count_if(
+        row.begin(), row.end(), [&](float x) { return x > row[static_cast<size_t>(prompt[i])]; });
+    EXPECT_EQ(score.rank, better + 1) << i;
+    ASSERT_EQ(score.top.size(), 3u);
+    EXPECT_EQ(score.top[0].first, best);
+    EXPECT_EQ(score.top[1].first, best == 0 ? 1 : 0);
+  }
+}
+
+TEST(Engine, PromptsAreScoredThroughChunksAmongOthers) {
+  Fixture f;
+  Engine& engine = f.start();
+  std::vector<std::unique_ptr<Client>> clients;
+  std::vector<Request> asked;
+  for (const int32_t length : {1, 2, 15, 16, 17, 33, 100, 256}) {
+    Request r = request(prompt_of(length, length), length == 256 ? 0 : length % 3);
+    r.sampling.prompt_logprobs = 3;
+    asked.push_back(r);
+    clients.push_back(std::make_unique<Client>());
+    ASSERT_TRUE(engine.submit(r, clients.back()->stream)) << length;
+    clients.push_back(std::make_unique<Client>());
+    ASSERT_TRUE(engine.submit(request(prompt_of(20, length), 9), clients.back()->stream));
+  }
+  for (auto& client : clients) ASSERT_TRUE(client->wait());
+  for (size_t i = 0; i < asked.size(); ++i) {
+    const Client& client = *clients[2 * i];
+    const auto& prompt = asked[i].prompt;
+    expect_scores(prompt, client);
+    EXPECT_EQ(client.finish->reason, FinishReason::kLength);
+    EXPECT_EQ(client.finish->prompt_tokens, std::ssize(prompt));
+    EXPECT_EQ(client.finish->completion_tokens, asked[i].sampling.max_tokens);
+    EXPECT_EQ(client.ids, expected_greedy(prompt, asked[i].sampling.max_tokens));
+    EXPECT_TRUE(clients[2 * i + 1]->prompt_scores.empty());
+  }
+  EXPECT_TRUE(f.eventually([](const auto& m) { return m.pages_used == 0 && m.running == 0; }));
+}
+
+TEST(Engine, AScoreThatIsNotFiniteFailsTheRequestInItsChunk) {
+  Fixture f;
+  f.model.poison = 63;
+  Engine& engine = f.start();
+  for (const int32_t max_tokens : {0, 4}) {
+    Request bad = request(prompt_of(60, 1), max_tokens),
+            good = request(prompt_of(5, 1), max_tokens);
+    for (int32_t& id : bad.prompt) id = id == 63 ? 0 : id;
+    bad.prompt[20] = 63;  // in the second chunk of four
+    bad.sampling.prompt_logprobs = good.sampling.prompt_logprobs = 3;
+    Client fails, stays;
+    ASSERT_TRUE(engine.submit(bad, fails.stream));
+    ASSERT_TRUE(engine.submit(good, stays.stream));
+    ASSERT_TRUE(fails.wait());
+    ASSERT_TRUE(stays.wait());
+    EXPECT_EQ(fails.finish->reason, FinishReason::kError);
+    EXPECT_TRUE(fails.prompt_scores.empty());
+    EXPECT_EQ(stays.finish->reason, FinishReason::kLength);
+    expect_scores(good.prompt, stays);
+  }
+  EXPECT_EQ(engine.metrics().corrupted, 2u);
+  EXPECT_TRUE(f.eventually([](const auto& m) { return m.pages_used == 0 && m.running == 0; }));
 }
 
 TEST(Engine, CancelFreesBeforeTheNextStep) {

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/engine.h"
-#include "engine/logprobs.h"
+#include "model/logprobs.h"
 
 namespace headroom::engine {
 namespace {
@@ -103,6 +103,7 @@ void Engine::step(std::span<const Scheduler::Part> parts) {
   const std::span<const float> logits = model_.step(step_sequences_);
   HEADROOM_CHECK(logits.size() == sampled_.size() * static_cast<size_t>(vocab_),
                  "{} logits for {} rows of {}", logits.size(), sampled_.size(), vocab_);
+  score_prompts(parts);
   for (const Scheduler::Part& part : parts) part.sequence->cached += part.tokens;
   sample(logits);
 
@@ -113,6 +114,7 @@ void Engine::step(std::span<const Scheduler::Part> parts) {
     const auto row = logits.subspan(i * static_cast<size_t>(vocab_), static_cast<size_t>(vocab_));
     if (deliver(*sampled_[i], results_[i], row, now_ns)) ended_.push_back(sampled_[i]);
   }
+  end_prompts(parts, now_ns);
   for (Sequence* sequence : ended_) scheduler_.retire(sequence);
   ++counts_.steps;
   counts_.step_tokens.observe(tokens);
@@ -123,12 +125,59 @@ void Engine::step(std::span<const Scheduler::Part> parts) {
   publish();
   for (Outgoing& out : outbox_) {
     if (out.token)
-      out.stream->push(std::move(*out.token), std::move(out.finish));
+      out.stream->push(std::move(*out.token), std::move(out.finish), std::move(out.prompt_scores));
     else
-      out.stream->finish(std::move(*out.finish));
+      out.stream->finish(std::move(*out.finish), std::move(out.prompt_scores));
   }
   outbox_.clear();
   inside_.fetch_sub(static_cast<int32_t>(ended_.size()));
+}
+
+/// The targets of a chunk are the tokens behind each of its own, the next chunk's first included.
+void Engine::score_prompts(std::span<const Scheduler::Part> parts) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Sequence& sequence = *parts[i].sequence;
+    const auto& top = sequence.request.sampling.prompt_logprobs;
+    if (parts[i].decode || !top) continue;
+    const auto begin = static_cast<size_t>(sequence.cached) + 1;
+    const size_t end =
+        std::min(begin + static_cast<size_t>(parts[i].tokens), sequence.request.prompt.size());
+    if (begin >= end) continue;
+    sequence.prompt_scores.resize(end - 1);
+    const std::span<model::TokenScore> scores(sequence.prompt_scores);
+    const std::span<const int32_t> prompt(sequence.request.prompt);
+    model_.score(i, 0, prompt.subspan(begin, end - begin), *top, scores.subspan(begin - 1));
+    for (const model::TokenScore& score : scores.subspan(begin - 1))
+      sequence.corrupt = sequence.corrupt || std::isnan(score.logprob);
+  }
+}
+
+/// Sequences of which no token was drawn, but which end here.
+void Engine::end_prompts(std::span<const Scheduler::Part> parts, int64_t now_ns) {
+  for (const Scheduler::Part& part : parts) {
+    Sequence& sequence = *part.sequence;
+    if (part.decode || part.samples) continue;
+    if (sequence.corrupt) {
+      outbox_.push_back({sequence.stream, {}, std::nullopt, fail_corrupt(sequence, now_ns)});
+    } else if (sequence.scores_only() && !sequence.prefilling()) {
+      record_finish(sequence, FinishReason::kLength, now_ns);
+      outbox_.push_back({sequence.stream, std::move(sequence.prompt_scores), std::nullopt,
+                         finish_of(sequence, FinishReason::kLength)});
+    } else {
+      continue;
+    }
+    ended_.push_back(&sequence);
+  }
+}
+
+Finish Engine::fail_corrupt(const Sequence& sequence, int64_t now_ns) {
+  base::log_error("request {}: logits at position {} are not finite; the request fails",
+                  sequence.request.id, sequence.cached);
+  Finish finish = finish_of(sequence, FinishReason::kError);
+  finish.error = "the model gave logits that are not finite";
+  ++counts_.corrupted;
+  record_finish(sequence, finish.reason, now_ns);
+  return finish;
 }
 
 void Engine::sample(std::span<const float> logits) {
@@ -168,7 +217,8 @@ void Engine::resample_without_stops(const Sequence& sequence, std::span<const fl
   }
   model_.sample(masked_row_.data(), {&params, 1}, {&result, 1});
   if (result.id >= 0)
-    result.logprob = static_cast<float>(row[static_cast<size_t>(result.id)] - log_sum_exp(row));
+    result.logprob =
+        static_cast<float>(row[static_cast<size_t>(result.id)] - model::log_sum_exp(row));
 }
 
 bool Engine::stops_at(const Sequence& sequence, int32_t id) const {
@@ -179,14 +229,8 @@ bool Engine::stops_at(const Sequence& sequence, int32_t id) const {
 bool Engine::deliver(Sequence& sequence, const kernels::SampleResult& drawn,
                      std::span<const float> row, int64_t now_ns) {
   const SamplingOptions& asked = sequence.request.sampling;
-  if (drawn.id < 0 || drawn.id >= vocab_) {
-    base::log_error("request {}: logits at position {} are not finite; the request fails",
-                    sequence.request.id, sequence.cached);
-    Finish finish = finish_of(sequence, FinishReason::kError);
-    finish.error = "the model gave logits that are not finite";
-    ++counts_.corrupted;
-    record_finish(sequence, finish.reason, now_ns);
-    outbox_.push_back({sequence.stream, std::nullopt, std::move(finish)});
+  if (drawn.id < 0 || drawn.id >= vocab_ || sequence.corrupt) {
+    outbox_.push_back({sequence.stream, {}, std::nullopt, fail_corrupt(sequence, now_ns)});
     return true;
   }
   if (sequence.generated == 0) {
@@ -221,9 +265,10 @@ bool Engine::deliver(Sequence& sequence, const kernels::SampleResult& drawn,
   token.logprob = drawn.logprob;
   token.text = finish ? sequence.text.flush() : sequence.text.take();
   token.held = !finish && token.text.empty() && sequence.text.holds();
-  if (asked.logprobs && *asked.logprobs > 0) token.top = top_logprobs(row, *asked.logprobs);
+  if (asked.logprobs && *asked.logprobs > 0) token.top = model::top_logprobs(row, *asked.logprobs);
   const bool ended = finish.has_value();
-  outbox_.push_back({sequence.stream, std::move(token), std::move(finish)});
+  outbox_.push_back(
+      {sequence.stream, std::move(sequence.prompt_scores), std::move(token), std::move(finish)});
   return ended;
 }
 

@@ -17,11 +17,14 @@ struct SamplingOptions {
   int32_t top_k = 0;      // 0: all
   uint64_t seed = 0;  // with the position decides every draw; the caller picks one if none given
   int32_t max_tokens = 16;
-  int32_t min_tokens = 0;             // end-of-sequence and stop rules are off until then
-  bool ignore_eos = false;            // the model's own end-of-sequence ids don't stop
-  std::vector<int32_t> stop_ids;      // asked for by the request; ignore_eos doesn't lift them
-  std::vector<std::string> stop;      // texts that end the output
-  bool include_stop = false;          // keep the matched stop text
+  int32_t min_tokens = 0;         // end-of-sequence and stop rules are off until then
+  bool ignore_eos = false;        // the model's own end-of-sequence ids don't stop
+  std::vector<int32_t> stop_ids;  // asked for by the request; ignore_eos doesn't lift them
+  std::vector<std::string> stop;  // texts that end the output
+  bool include_stop = false;      // keep the matched stop text
+  /// Of the prompt's tokens from the second on, in the form of `logprobs`. With it, and only with
+  /// it, max_tokens may be 0: the prompt is scored and nothing is drawn.
+  std::optional<int32_t> prompt_logprobs{};
   std::optional<int32_t> logprobs{};  // absent: none; 0: the sampled token's; k: the k best as well
 };
 

@@ -49,7 +49,8 @@ std::span<const Scheduler::Part> Scheduler::plan() {
     const int32_t end = std::min(boundary, sequence->prompt_length());
     const int32_t tokens = end - sequence->cached;
     if (tokens > budget) break;  // never a smaller chunk: boundaries depend on position alone
-    parts_.push_back({sequence.get(), tokens, false, end == sequence->prompt_length()});
+    const bool samples = end == sequence->prompt_length() && !sequence->scores_only();
+    parts_.push_back({sequence.get(), tokens, false, samples});
     budget -= tokens;
   }
   return parts_;

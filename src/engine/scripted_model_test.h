@@ -36,9 +36,11 @@ class ScriptedModel : public model::StepModel {
   std::span<const float> step(std::span<const model::StepSequence> sequences) override {
     ++runs_;
     if (gate) gate();
+    seen_.clear();
     int32_t tokens = 0, rows = 0;
     for (const model::StepSequence& s : sequences) {
       tokens += static_cast<int32_t>(s.tokens.size());
+      seen_.push_back({s.position, static_cast<int32_t>(s.tokens.size()), s.pages});
       for (size_t i = 0; i < s.tokens.size(); ++i)
         row(s, s.position + static_cast<int>(i)) = s.tokens[i];
       const auto length = s.position + static_cast<int32_t>(s.tokens.size());
@@ -51,6 +53,20 @@ class ScriptedModel : public model::StepModel {
     largest_step = std::max(largest_step.load(), tokens);
     if (observe) observe(sequences);
     return std::span(logits_).first(static_cast<size_t>(rows) * kVocab);
+  }
+
+  void score(size_t sequence, int32_t first, std::span<const int32_t> targets, int32_t top,
+             std::span<model::TokenScore> scores) override {
+    const Seen& s = seen_.at(sequence);
+    HEADROOM_CHECK(first + std::ssize(targets) <= s.count, "{} targets", targets.size());
+    std::vector<float> out(kVocab);
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const int32_t length = s.position + first + static_cast<int32_t>(i) + 1;
+      model::StepSequence part;
+      part.pages = s.pages;
+      fill(part, length, out);
+      scores[i] = model::score_token(out, targets[i], top);
+    }
   }
 
   void sample(const float* logits, std::span<const kernels::SampleParams> params,
@@ -100,6 +116,11 @@ class ScriptedModel : public model::StepModel {
       std::fill(out.begin(), out.end(), NAN);
   }
 
+  struct Seen {
+    int32_t position, count;
+    const int32_t* pages;
+  };
+  std::vector<Seen> seen_;  // of the last step
   model::StepLimits limits_;
   int32_t page_size_;
   std::vector<int32_t> cache_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/request.h"
+#include "model/logprobs.h"
 
 namespace headroom::engine {
 
@@ -17,6 +18,7 @@ namespace headroom::engine {
 class RequestStream {
  public:
   struct Batch {
+    std::vector<model::TokenScore> prompt_scores;  // once, with the first token or the finish
     std::vector<TokenOutput> tokens;
     std::optional<Finish> finish;  // set once; nothing follows
   };
@@ -32,10 +34,12 @@ class RequestStream {
   void cancel() { cancelled_.store(true, std::memory_order_release); }
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
 
-  /// Engine thread: one token, and the finish if it was the last.
-  void push(TokenOutput token, std::optional<Finish> finish);
+  /// Engine thread: one token, and the finish if it was the last. `prompt_scores`: of prompt[1…],
+  /// with the first that is pushed.
+  void push(TokenOutput token, std::optional<Finish> finish,
+            std::vector<model::TokenScore> prompt_scores = {});
   /// Engine thread: the finish alone.
-  void finish(Finish finish);
+  void finish(Finish finish, std::vector<model::TokenScore> prompt_scores = {});
 
  private:
   void notify(bool was_drained) {

@@ -228,14 +228,39 @@ std::span<const float> Deepseek::output() {
     std::memcpy(b.last.data() + i * hidden,
                 b.hidden.data() + b.logits_rows[static_cast<size_t>(i)] * hidden,
                 static_cast<size_t>(hidden) * sizeof(float));
-  norm(plan_.hidden_norm, weights_.final_norm, b.last.data(), b.last.data(), rows);
-  gemm(plan_.head, weights_.head,
-       {.x = b.last.data(),
-        .x_stride = hidden,
-        .y = b.logits.data(),
-        .y_stride = config_.vocab,
-        .m = rows});
+  head(b.last.data(), b.logits.data(), rows);
   return {b.logits.data(), static_cast<size_t>(rows) * static_cast<size_t>(config_.vocab)};
+}
+
+/// Logits of `rows` hidden rows, which are normed in place.
+void Deepseek::head(float* hidden, float* logits, int64_t rows) {
+  norm(plan_.hidden_norm, weights_.final_norm, hidden, hidden, rows);
+  gemm(
+      plan_.head, weights_.head,
+      {.x = hidden, .x_stride = config_.hidden, .y = logits, .y_stride = config_.vocab, .m = rows});
+}
+
+void Deepseek::score(size_t sequence, int32_t first, std::span<const int32_t> targets, int32_t top,
+                     std::span<TokenScore> scores) {
+  StepBuffers& b = buffers_;
+  HEADROOM_CHECK(sequence < b.first_rows.size() && first >= 0 && scores.size() == targets.size(),
+                 "sequence {}, token {}, {} scores for {} targets", sequence, first, scores.size(),
+                 targets.size());
+  const int64_t start = b.first_rows[sequence] + first, count = std::ssize(targets);
+  HEADROOM_CHECK(start + count <= tokens_, "rows {} to {} of {}", start, start + count, tokens_);
+  const int64_t hidden = config_.hidden, vocab = config_.vocab;
+  const int64_t most = std::min<int64_t>(kScoreRows, limits_.max_tokens);
+  for (int64_t begin = 0; begin < count; begin += most) {
+    const int64_t rows = std::min(most, count - begin);
+    std::memcpy(b.scored.data(), b.hidden.data() + (start + begin) * hidden,
+                static_cast<size_t>(rows * hidden) * sizeof(float));
+    head(b.scored.data(), b.score_logits.data(), rows);
+    pool_.parallel_for(rows, [&](int64_t row, int) {
+      const auto at = static_cast<size_t>(begin + row);
+      scores[at] = score_token({b.score_logits.data() + row * vocab, static_cast<size_t>(vocab)},
+                               targets[at], top);
+    });
+  }
 }
 
 void Deepseek::sample(const float* logits, std::span<const kernels::SampleParams> params,

@@ -21,23 +21,27 @@ struct LoadOptions : PlanOptions {
   int32_t page_count = 0;
 };
 
+/// Prompt tokens that are scored at once: a block reads the whole output matrix.
+inline constexpr int64_t kScoreRows = 64;
+
 /// Buffers of one step, sized once; matrices are row-major with one row per new token.
 struct StepBuffers {
-  std::vector<float> hidden, normed;    // [tokens, hidden]
-  std::vector<float> q_a;               // [tokens, q_lora]
-  std::vector<float> q;                 // [tokens, heads, nope + rope]
-  std::vector<float> kv_a;              // [tokens, latent + rope]
-  std::vector<float> q_latent;          // [tokens, heads, latent + rope]
-  std::vector<float> o_latent;          // [tokens, heads, latent]
-  std::vector<float> attention;         // [tokens, heads, value]
-  std::vector<float> projected;         // [tokens, hidden]
-  std::vector<float> router_logits;     // [tokens, experts]
-  std::vector<int32_t> expert_ids;      // [tokens, top_k]
-  std::vector<float> expert_weights;    // [tokens, top_k]
-  std::vector<float> last, logits;      // [logits rows, hidden], [logits rows, vocab]
-  std::vector<int32_t> ids, positions;  // [tokens]
-  std::vector<int32_t> logits_rows;     // step rows that need logits, in the caller's order
-  std::vector<int32_t> first_rows;      // [sequences]
+  std::vector<float> hidden, normed;        // [tokens, hidden]
+  std::vector<float> q_a;                   // [tokens, q_lora]
+  std::vector<float> q;                     // [tokens, heads, nope + rope]
+  std::vector<float> kv_a;                  // [tokens, latent + rope]
+  std::vector<float> q_latent;              // [tokens, heads, latent + rope]
+  std::vector<float> o_latent;              // [tokens, heads, latent]
+  std::vector<float> attention;             // [tokens, heads, value]
+  std::vector<float> projected;             // [tokens, hidden]
+  std::vector<float> router_logits;         // [tokens, experts]
+  std::vector<int32_t> expert_ids;          // [tokens, top_k]
+  std::vector<float> expert_weights;        // [tokens, top_k]
+  std::vector<float> last, logits;          // [logits rows, hidden], [logits rows, vocab]
+  std::vector<float> scored, score_logits;  // the same for a block of prompt tokens to score
+  std::vector<int32_t> ids, positions;      // [tokens]
+  std::vector<int32_t> logits_rows;         // step rows that need logits, in the caller's order
+  std::vector<int32_t> first_rows;          // [sequences]
   std::vector<kernels::SequenceView> decode, prefill, all;
 };
 
@@ -56,6 +60,8 @@ class Deepseek final : public StepModel {
   const std::vector<kernels::OpChoice>& plan() const override { return plan_.rows; }
   std::span<const uint64_t> op_runs() const override { return runs_; }
   std::span<const float> step(std::span<const StepSequence> sequences) override;
+  void score(size_t sequence, int32_t first, std::span<const int32_t> targets, int32_t top,
+             std::span<TokenScore> scores) override;
   void sample(const float* logits, std::span<const kernels::SampleParams> params,
               std::span<kernels::SampleResult> results) override;
 
@@ -74,6 +80,7 @@ class Deepseek final : public StepModel {
   void attention(int32_t layer);
   void feed_forward(int32_t layer);
   std::span<const float> output();
+  void head(float* hidden, float* logits, int64_t rows);
 
   kernels::CacheView cache(int32_t layer) const;
   void norm(const RmsNormOp& op, const tensor::bf16* weight, const float* x, float* y,

@@ -96,6 +96,9 @@ Result<> Deepseek::allocate() {
   size_of(b.expert_weights, tokens, config_.top_k);
   size_of(b.last, limits_.max_logits_rows, config_.hidden);
   size_of(b.logits, limits_.max_logits_rows, config_.vocab);
+  const int64_t scored = std::min(tokens, kScoreRows);
+  size_of(b.scored, scored, config_.hidden);
+  size_of(b.score_logits, scored, config_.vocab);
   size_of(b.ids, tokens, 1);
   size_of(b.positions, tokens, 1);
   b.logits_rows.reserve(static_cast<size_t>(limits_.max_logits_rows));

@@ -10,6 +10,7 @@
 #include "kernels/kv_cache.h"
 #include "kernels/plan/kernel.h"
 #include "kernels/sample/desc.h"
+#include "model/logprobs.h"
 
 namespace headroom::model {
 
@@ -47,6 +48,13 @@ class StepModel {
   /// vocab_size() floats, valid until the next step. Sequences that share a page must not both
   /// write it.
   virtual std::span<const float> step(std::span<const StepSequence> sequences) = 0;
+
+  /// Scores prompt tokens: scores[i] is how likely `targets[i]` was to follow token `first + i` of
+  /// sequences[sequence] of the last step, whatever logits that step gave, with the `top` best
+  /// beside it. Logits are made in blocks that were sized at start, so any number of targets will
+  /// do; the result of step() stays valid.
+  virtual void score(size_t sequence, int32_t first, std::span<const int32_t> targets, int32_t top,
+                     std::span<TokenScore> scores) = 0;
 
   /// Samples `rows` logits rows.
   virtual void sample(const float* logits, std::span<const kernels::SampleParams> params,

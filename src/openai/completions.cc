@@ -89,7 +89,8 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
 
  private:
   struct Choice {
-    std::vector<int32_t> prompt_ids;  // kept when they are to be shown
+    std::vector<int32_t> prompt_ids;  // kept when they, or their scores, are to be shown
+    bool scored = false;              // the prompt's scores are in `part`
     std::shared_ptr<engine::RequestStream> stream;
     ChoicePart part;  // not sent yet
     uint64_t seed = 0;
@@ -104,7 +105,7 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
       Choice& choice = choices_[i];
       choice.part.index = static_cast<int32_t>(i);
       if (request_.echo) choice.part.text = echo_of(request_.prompts[i], ids);
-      if (facts_.token_ids) choice.prompt_ids = ids;
+      if (facts_.token_ids || request_.sampling.prompt_logprobs) choice.prompt_ids = ids;
       usage_.prompt += static_cast<int64_t>(ids.size());
       choice.stream = std::make_shared<engine::RequestStream>(
           [weak = weak_from_this(), responder = responder_, i] {
@@ -159,12 +160,38 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
     }
     if (choice.done) return;
     choice.stream->drain(batch_);
+    if (batch_.finish || !batch_.tokens.empty()) add_prompt(choice);
     for (size_t i = 0; i < batch_.tokens.size(); ++i) {
       add(choice, batch_.tokens[i]);
       const bool last = i + 1 == batch_.tokens.size() && batch_.finish;
       if (request_.stream && !batch_.tokens[i].held && !last) send(choice);
     }
     if (batch_.finish) finish(choice, std::move(*batch_.finish));
+  }
+
+  /// Once, in front of the choice's first token.
+  void add_prompt(Choice& choice) {
+    if (choice.scored || !request_.sampling.prompt_logprobs) return;
+    choice.scored = true;
+    const std::vector<int32_t>& ids = choice.prompt_ids;
+    if (batch_.prompt_scores.size() + 1 != ids.size()) return;  // the request failed
+    if (request_.echo && facts_.logprobs) {
+      // A BOS that the tokenizer put in front is a token but no text.
+      size_t at = 0;
+      const std::string_view echoed = choice.part.text;
+      for (size_t i = 0; i < ids.size(); ++i) {
+        const model::TokenScore* score = i == 0 ? nullptr : &batch_.prompt_scores[i - 1];
+        choice.part.logprobs.add_prompt(ids[i], score, choice.offset, service_->model());
+        const std::string_view bytes =
+            service_->model().token_bytes ? service_->model().token_bytes(ids[i]) : "";
+        if (!echoed.substr(at).starts_with(bytes)) continue;
+        at += bytes.size();
+        choice.offset += code_points(bytes);
+      }
+    }
+    if (request_.echo) choice.offset = code_points(choice.part.text);
+    if (request_.prompt_logprobs)
+      choice.part.prompt = PromptScores{ids, std::move(batch_.prompt_scores)};
   }
 
   void add(Choice& choice, engine::TokenOutput& token) {
@@ -177,7 +204,8 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
   void send(Choice& choice) {
     json_.clear();
     begin_answer(json_, facts_);
-    write_choice(json_, facts_, choice.part, choice.begun ? nullptr : &choice.prompt_ids);
+    write_choice(json_, facts_, choice.part, choice.begun ? nullptr : &choice.prompt_ids,
+                 service_->model());
     json_.end_array();
     if (request_.include_usage) json_.key("usage").null();
     json_.end_object();
@@ -241,7 +269,7 @@ class CompletionsCall : public std::enable_shared_from_this<CompletionsCall> {
     json_.clear();
     begin_answer(json_, facts_);
     for (const Choice& choice : choices_)
-      write_choice(json_, facts_, choice.part, &choice.prompt_ids);
+      write_choice(json_, facts_, choice.part, &choice.prompt_ids, service_->model());
     json_.end_array();
     usage_.write(json_);
     json_.end_object();

@@ -66,8 +66,10 @@ ApiResult<CompletionsRequest> parse_completions(std::string_view body, const Ser
   check_model(reader, model);
   read_prompts(reader, out.prompts);
   out.sampling = read_sampling(reader, model, out.seed_given);
+  out.echo = reader.boolean("echo").value_or(false);
+  // Nothing to draw makes sense only where the prompt itself is asked for.
   out.sampling.max_tokens =
-      static_cast<int32_t>(reader.integer("max_tokens", 1, INT32_MAX).value_or(16));
+      static_cast<int32_t>(reader.integer("max_tokens", out.echo ? 0 : 1, INT32_MAX).value_or(16));
   if (out.sampling.min_tokens > out.sampling.max_tokens) {
     reader.fail({400,
                  fmt::format("min_tokens is {}; it must be at most max_tokens, which is {}",
@@ -76,6 +78,14 @@ ApiResult<CompletionsRequest> parse_completions(std::string_view body, const Ser
   }
   if (const auto logprobs = reader.integer("logprobs", 0, 20))
     out.sampling.logprobs = static_cast<int32_t>(*logprobs);
+  if (const auto logprobs = reader.integer("prompt_logprobs", 0, 20)) {
+    out.sampling.prompt_logprobs = static_cast<int32_t>(*logprobs);
+    out.prompt_logprobs = true;
+  } else if (out.echo) {
+    out.sampling.prompt_logprobs = out.sampling.logprobs;
+  }
+  if (out.sampling.max_tokens == 0 && !out.sampling.prompt_logprobs)
+    out.sampling.prompt_logprobs = 0;
   out.stream = reader.boolean("stream").value_or(false);
   if (const auto* options = reader.find("stream_options")) {
     if (!options->is_object()) {
@@ -89,10 +99,11 @@ ApiResult<CompletionsRequest> parse_completions(std::string_view body, const Ser
   }
   out.return_token_ids = reader.boolean("return_token_ids").value_or(false);
   out.add_special_tokens = reader.boolean("add_special_tokens").value_or(true);
-  out.echo = reader.boolean("echo").value_or(false);
-  if (out.echo && (out.stream || out.sampling.logprobs)) {
-    reader.fail({400, "echo is true; with stream or logprobs it must be false",
-                 "invalid_request_error", "echo"});
+  if (out.stream && out.prompt_logprobs) {
+    reader.fail({400,
+                 "prompt_logprobs is asked for; with stream it must be absent (echo and logprobs "
+                 "stream the prompt's)",
+                 "invalid_request_error", "prompt_logprobs"});
   }
   refuse_unsupported(reader);
   if (reader.error()) return tl::unexpected(*reader.error());

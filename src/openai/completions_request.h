@@ -23,6 +23,7 @@ struct CompletionsRequest {
   bool return_token_ids = false;
   bool add_special_tokens = true;  // BOS in front of text prompts
   bool echo = false;
+  bool prompt_logprobs = false;  // asked for by that name, not by echo and logprobs
 };
 
 /// Every bad field is a 400 that names it, its value and what is right; another model's name is

@@ -47,7 +47,6 @@ constexpr Unsupported kUnsupported[] = {
     {"logit_bias", is_empty, "absent or empty"},
     {"allowed_token_ids", is_empty, "absent or empty"},
     {"bad_words", is_empty, "absent or empty"},
-    {"prompt_logprobs", is_false, "absent: log-probabilities of the prompt are not supported"},
     {"use_beam_search", is_false, "false"},
     {"skip_special_tokens", is_true, "true"},
     {"response_format", is_text_format, "absent or {\"type\":\"text\"}"},

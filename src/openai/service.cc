@@ -61,13 +61,15 @@ http::Router make_router(std::shared_ptr<Service> service) {
   add_models(router, service);
   add_health(router, service);
   add_metrics(router, service);
+  add_tokenize(router, service);
   add_plan(router, service);
   router.set_failure([](int status, const std::string& message) {
     return error_reply(api_error(status, message));
   });
   // Probes and scrapers need no key; what tells about prompts, tokens or the machine does.
   router.set_gate([service](const http::IncomingRequest& request) -> std::optional<http::Reply> {
-    const bool guarded = request.path.starts_with("/v1/") || request.path.starts_with("/headroom/");
+    const bool guarded = request.path.starts_with("/v1/") ||
+                         request.path.starts_with("/headroom/") || request.path == "/tokenize";
     if (!guarded || service->key_matches(request.header("authorization"))) return std::nullopt;
     ApiError error = api_error(401, "missing or wrong API key: send `Authorization: Bearer KEY`");
     error.code = "invalid_api_key";

@@ -83,6 +83,7 @@ void add_completions(http::Router& router, std::shared_ptr<Service> service);
 void add_models(http::Router& router, std::shared_ptr<Service> service);
 void add_health(http::Router& router, std::shared_ptr<Service> service);
 void add_metrics(http::Router& router, std::shared_ptr<Service> service);
+void add_tokenize(http::Router& router, std::shared_ptr<Service> service);
 void add_plan(http::Router& router, std::shared_ptr<Service> service);
 
 }  // namespace headroom::openai

@@ -215,6 +215,95 @@ TEST(Completions, StopTextAndLogprobs) {
   EXPECT_GE(logprobs.at("top_logprobs").at(0).as_object().size(), 1u);
 }
 
+TEST(Completions, EchoWithLogprobsScoresThePromptAndTheOutput) {
+  Fixture f;
+  for (const char* more : {"", R"(,"stream":true)"}) {
+    const auto answer = f.complete(fmt::format(
+        R"({{"prompt":"hello","max_tokens":2,"temperature":0,"echo":true,"logprobs":1{}}})", more));
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const bj::value json = bj::parse(*more == 0 ? answer.body : events(answer.body).at(0));
+    const auto& choice = json.at("choices").at(0);
+    const auto& logprobs = choice.at("logprobs");
+    const auto& tokens = logprobs.at("tokens").as_array();
+    ASSERT_EQ(tokens.size(), *more == 0 ? 8u : 7u) << "BOS, five letters, and what was drawn";
+    EXPECT_TRUE(choice.at("text").as_string().starts_with("hello"));
+    EXPECT_EQ(str(tokens[1]), "h");
+    EXPECT_TRUE(logprobs.at("token_logprobs").at(0).is_null());
+    EXPECT_TRUE(logprobs.at("top_logprobs").at(0).is_null());
+    const auto& offsets = logprobs.at("text_offset").as_array();
+    EXPECT_EQ(offsets[0], 0);
+    EXPECT_EQ(offsets[1], 0) << "the BOS has no text";
+    EXPECT_EQ(offsets[2], 1);
+    EXPECT_EQ(offsets[6], 5) << "the output follows the prompt";
+    for (size_t i = 1; i < tokens.size(); ++i) {
+      if (i < 6) EXPECT_LE(logprobs.at("token_logprobs").at(i).to_number<double>(), 0);
+      const auto& top = logprobs.at("top_logprobs").at(i).as_object();
+      ASSERT_TRUE(top.contains(str(tokens[i]))) << "the token's own is always told";
+      EXPECT_EQ(top.at(str(tokens[i])), logprobs.at("token_logprobs").at(i));
+      EXPECT_LE(top.size(), 2u);
+    }
+  }
+}
+
+TEST(Completions, ThePromptAloneCanBeScored) {
+  Fixture f;
+  const auto json = bj::parse(
+      f.complete(R"({"prompt":[[1,2,3],[7]],"max_tokens":0,"echo":true,"logprobs":0})").body);
+  const auto& choice = json.at("choices").at(0);
+  EXPECT_EQ(str(choice.at("text")), "bcd");
+  EXPECT_EQ(str(choice.at("finish_reason")), "length");
+  EXPECT_EQ(choice.at("logprobs").at("token_logprobs").as_array().size(), 3u);
+  EXPECT_EQ(choice.at("logprobs").at("top_logprobs").at(1).as_object().size(), 1u);
+  EXPECT_EQ(json.at("choices").at(1).at("logprobs").at("tokens").as_array().size(), 1u);
+  EXPECT_EQ(json.at("usage").at("prompt_tokens"), 4);
+  EXPECT_EQ(json.at("usage").at("completion_tokens"), 0);
+  const auto bare = bj::parse(f.complete(R"({"prompt":"ab","max_tokens":0,"echo":true})").body);
+  EXPECT_EQ(str(bare.at("choices").at(0).at("text")), "ab");
+  EXPECT_TRUE(bare.at("choices").at(0).at("logprobs").is_null());
+}
+
+TEST(Tokenize, IdsOfATextAsTheModelSeesThem) {
+  Fixture f;
+  const auto post = [&](std::string_view body) {
+    return fetch(f.server->port(), "POST", "/tokenize", body);
+  };
+  auto json = bj::parse(post(R"({"prompt":"abc","model":"scripted"})").body);
+  EXPECT_EQ(bj::serialize(json.at("tokens")), "[62,0,1,2]");
+  EXPECT_EQ(json.at("count"), 4);
+  EXPECT_EQ(json.at("max_model_len"), 128);
+  json = bj::parse(post(R"({"prompt":"abc","add_special_tokens":false})").body);
+  EXPECT_EQ(bj::serialize(json.at("tokens")), "[0,1,2]");
+  EXPECT_EQ(post(R"({"prompt":[1]})").status, 400);
+  EXPECT_EQ(post(R"({})").status, 400);
+  EXPECT_EQ(post(R"({"prompt":"a","model":"other"})").status, 404);
+}
+
+TEST(Completions, PromptLogprobsInTheFormOfVllm) {
+  Fixture f;
+  const auto json = bj::parse(
+      f.complete(R"({"prompt":[1,2,3],"max_tokens":1,"temperature":0,"prompt_logprobs":2})").body);
+  const auto& choice = json.at("choices").at(0);
+  EXPECT_TRUE(choice.at("logprobs").is_null());
+  const auto& rows = choice.at("prompt_logprobs").as_array();
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_TRUE(rows[0].is_null());
+  const int32_t best = engine::ScriptedModel::next({1, 2});
+  ASSERT_NE(best, 3);
+  const auto& row = rows[2].as_object();
+  EXPECT_EQ(row.begin()->key(), "3") << "the prompt's own token first";
+  EXPECT_EQ(str(row.at("3").at("decoded_token")), "d");
+  EXPECT_EQ(row.at("3").at("rank"), best < 3 ? 4 : 5);
+  EXPECT_EQ(row.at(std::to_string(best)).at("rank"), 1);
+  EXPECT_GT(row.at(std::to_string(best)).at("logprob").as_double(),
+            row.at("3").at("logprob").as_double());
+  EXPECT_EQ(row.size(), 3u);
+  EXPECT_FALSE(bj::parse(f.complete(R"({"prompt":[1]})").body)
+                   .at("choices")
+                   .at(0)
+                   .as_object()
+                   .contains("prompt_logprobs"));
+}
+
 TEST(Completions, EachBadFieldIsNamed) {
   Fixture f;
   const struct {
@@ -254,7 +343,10 @@ TEST(Completions, EachBadFieldIsNamed) {
       {R"({"prompt":"a","n":2})", 400, "n", "one choice"},
       {R"({"prompt":"a","best_of":3})", 400, "best_of", "3"},
       {R"({"prompt":"a","suffix":"x"})", 400, "suffix", "suffix"},
-      {R"({"prompt":"a","echo":true,"stream":true})", 400, "echo", "echo"},
+      {R"({"prompt":"a","echo":true,"max_tokens":-1})", 400, "max_tokens", "max_tokens is -1"},
+      {R"({"prompt":"a","prompt_logprobs":21})", 400, "prompt_logprobs", "20"},
+      {R"({"prompt":"a","prompt_logprobs":1,"max_tokens":0})", 400, "max_tokens", "0"},
+      {R"({"prompt":"a","prompt_logprobs":0,"stream":true})", 400, "prompt_logprobs", "stream"},
       {R"({"prompt":"a","frequency_penalty":0.5})", 400, "frequency_penalty", "0.5"},
       {R"({"prompt":"a","min_tokens":20})", 400, "min_tokens", "16"},
   };
