@@ -144,15 +144,15 @@ TEST(Validity, SaysWhatSpeaksAgainstARecord) {
   r.measures.requests_ok = 98;
   r.measures.client_output_tokens = 100;
   r.measures.server_output_tokens = 103;
-  r.measures.client.lateness.emplace().record(80'000'000);
+  r.measures.client.limited = true;
+  r.measures.client.limited_reason = "a thread was busy 95 %";
   r.measures.tokens_per_chunk = 1.8;
   r.limit->tpot_ms = 20;
-  r.measures.doubts["client_late"] = "the client was late, it says";
   std::map<std::string, std::string> flags;
   for (const Flag& flag : validity_flags(r)) flags[flag.code] += flag.text;
   EXPECT_EQ(flags.size(), 5u);
   EXPECT_EQ(flags["success_rate"], "98 of 100 requests succeeded (98.0 %)");
-  EXPECT_EQ(flags["client_late"], "the client was late, it says");
+  EXPECT_EQ(flags["client_limited"], "a thread was busy 95 %");
   EXPECT_THAT(flags["token_mismatch"], HasSubstr("100 by the client, 103 by the server"));
   EXPECT_TRUE(flags.contains("faster_than_limit"));
   EXPECT_TRUE(flags.contains("chunked"));

@@ -11,7 +11,6 @@ namespace {
 // Thresholds, each with its reason.
 constexpr double kSuccessRate = 0.99;    // fewer: the load was not the one named
 constexpr double kTokenMismatch = 0.02;  // more: client and server speak of different texts
-constexpr double kLatenessMs = 5;        // at p99; later: the client, not the server, was measured
 constexpr double kTokensPerChunk = 1.05;
 
 double relative(int64_t a, int64_t b) {
@@ -38,12 +37,9 @@ std::vector<Flag> validity_flags(const results::Record& record) {
   };
   tokens("input", m.client_input_tokens, m.server_input_tokens);
   tokens("output", m.client_output_tokens, m.server_output_tokens);
-  if (m.client.lateness && !m.client.lateness->empty()) {
-    const double late = static_cast<double>(m.client.lateness->percentile(99)) / 1e6;
-    if (late > kLatenessMs)
-      flags.push_back({"client_late",
-                       fmt::format("1 % of requests left the client over {:.1f} ms late", late)});
-  }
+  // The client judges itself where it measures (load/verdict.h); nobody judges it again.
+  if (m.client.limited.value_or(false))
+    flags.push_back({"client_limited", m.client.limited_reason});
   if (m.tokens_per_chunk && *m.tokens_per_chunk > kTokensPerChunk)
     flags.push_back(
         {"chunked", fmt::format("{:.2f} tokens a chunk: ITL is not TPOT", *m.tokens_per_chunk)});

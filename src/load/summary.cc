@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/version.h"
+#include "load/verdict.h"
 
 namespace headroom::load {
 
@@ -127,10 +128,7 @@ void fill_client(const PointRun& point, const RunFacts& facts, results::ClientLo
   client.settings["clock"] = point.client.user_reads == 0     ? "kernel"
                              : point.client.kernel_reads == 0 ? "user"
                                                               : "kernel, some user";
-}
-
-double ms(int64_t ns) {
-  return static_cast<double>(ns) * 1e-6;
+  fill_verdict(point, client);
 }
 
 void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measures& m) {
@@ -218,19 +216,6 @@ void doubt_conduct(const PointRun& point, results::Measures& m) {
     doubts["short_steady_window"] =
         fmt::format("only {} requests ended in the {:.1f} s at full concurrency",
                     m.steady->requests.value_or(0), m.steady->duration_s.value_or(0));
-  if (point.client.user_reads > point.client.kernel_reads)
-    doubts["user_clock"] =
-        "the kernel gave no receive stamps: times include the client's own delay";
-  const auto& client = m.client;
-  if (client.cpu_cores && *client.cpu_cores > 0.8)
-    doubts["client_bound"] =
-        fmt::format("the client used {:.2f} of its one core", *client.cpu_cores);
-  // A closed loop that hands slots over late keeps fewer streams busy than it claims.
-  if (client.lateness && m.whole.e2e) {
-    const int64_t late = client.lateness->percentile(99);
-    if (late > 20'000'000 && static_cast<double>(late) > 0.02 * m.whole.e2e->mean())
-      doubts["client_late"] = fmt::format("the client sent up to {:.1f} ms late (p99)", ms(late));
-  }
 }
 
 /// Requests a second of an open loop, where it has one number: after a ramp, the end's.
