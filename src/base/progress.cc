@@ -1,6 +1,7 @@
 // Drawing of the progress line.
 #include "base/progress.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/table.h"
+#include "base/utf8.h"
 
 namespace headroom::base {
 namespace {
@@ -16,7 +19,9 @@ namespace {
 constexpr int kBarCells = 28;
 constexpr int64_t kPlainLineNs = 2'000'000'000;  // a log is not to be flooded by short work
 
-std::string bar(double fraction) {
+}  // namespace
+
+std::string bar_text(double fraction) {
   static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const int eighths = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * kBarCells * 8);
   std::string out;
@@ -29,8 +34,6 @@ std::string bar(double fraction) {
   out.append(static_cast<size_t>(kBarCells - cells), ' ');
   return out;
 }
-
-}  // namespace
 
 bool stderr_is_terminal() {
   return ::isatty(STDERR_FILENO) == 1;
@@ -88,12 +91,43 @@ void Progress::draw(bool last) {
     time += fmt::format(", {} left", duration_text(elapsed / fraction * (1 - fraction)));
   const std::string tail = note_.empty() ? "" : "  " + note_;
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[K{} {} {}/{} {}  {}{}", label_, bar(fraction), done_, total_, unit_,
+    fmt::print(stderr, "\r\x1b[K{} {} {}/{} {}  {}{}", label_, bar_text(fraction), done_, total_, unit_,
                time, tail);
   } else {
     fmt::print(stderr, "{} {}/{} {}  {}{}\n", label_, done_, total_, unit_, time, tail);
   }
   std::fflush(stderr);
+}
+
+bool LiveLines::due() const {
+  return now_ns() - drawn_ns_ >= 100'000'000;
+}
+
+void LiveLines::draw(const std::vector<std::string>& lines) {
+  winsize size{};
+  const size_t width =
+      ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  std::string out = shown_ > 0 ? fmt::format("\x1b[{}A\r\x1b[J", shown_) : "";
+  for (const std::string& line : lines) {
+    std::string_view rest = line;
+    std::string cut;
+    while (!rest.empty() && display_width(cut) + 1 < width) {
+      const size_t length = std::max<size_t>(utf8_length(rest), 1);
+      cut += rest.substr(0, length);
+      rest.remove_prefix(length);
+    }
+    out += cut + "\n";
+  }
+  std::fwrite(out.data(), 1, out.size(), stderr);
+  std::fflush(stderr);
+  shown_ = lines.size();
+  drawn_ns_ = now_ns();
+}
+
+void LiveLines::clear() {
+  if (shown_ > 0) fmt::print(stderr, "\x1b[{}A\r\x1b[J", shown_);
+  std::fflush(stderr);
+  shown_ = 0;
 }
 
 }  // namespace headroom::base

@@ -1,9 +1,10 @@
 // Progress: one self-overwriting line with bar, time and ETA on a terminal; sparse plain lines
-// elsewhere.
+// elsewhere. LiveLines: several lines that a terminal shows anew.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace headroom::base {
 
@@ -33,6 +34,25 @@ class Progress {
   int tenths_ = 0;
   bool quiet_, terminal_, finished_ = false;
 };
+
+/// A block of lines on stderr, drawn over itself at most ten times a second. One thread; for
+/// terminals alone.
+class LiveLines {
+ public:
+  /// True when it is time to draw again.
+  bool due() const;
+  /// Lines longer than the terminal is wide are cut.
+  void draw(const std::vector<std::string>& lines);
+  /// Takes the block off the screen.
+  void clear();
+
+ private:
+  size_t shown_ = 0;
+  int64_t drawn_ns_ = 0;
+};
+
+/// A bar of 28 cells.
+std::string bar_text(double fraction);
 
 /// "1:05" or "12 s" for a number of seconds.
 std::string duration_text(double seconds);

@@ -66,7 +66,12 @@ Result<Response> request(const Url& url, std::string text, const ClientOptions& 
   const int64_t deadline = base::now_ns() + options.timeout_ns;
   client.start(0, std::move(text));
   client.set_deadline(0, deadline);
-  while (!handler.ended()) client.poll(deadline);
+  constexpr int64_t kStopCheckNs = 50'000'000;
+  while (!handler.ended()) {
+    if (options.stop && options.stop->load())
+      return base::fail(ErrorCode::kCancelled, "{}: interrupted", url.address());
+    client.poll(options.stop ? std::min(deadline, base::now_ns() + kStopCheckNs) : deadline);
+  }
   return handler.take(url, options.timeout_ns);
 }
 

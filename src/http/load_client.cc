@@ -112,7 +112,7 @@ Result<LoadClient> LoadClient::create(LoadClientOptions options, size_t slots,
                 slots, options.url.address(), pairs, pairs == 1 ? " has" : "es have",
                 pairs * local_ports());
   if (options.url.tls) {
-    HEADROOM_TRY(impl->tls, TlsContext::client());
+    HEADROOM_TRY(impl->tls, TlsContext::client(options.url.ca_file, options.url.insecure));
   }
   impl->epoll = Descriptor(epoll_create1(EPOLL_CLOEXEC));
   if (!impl->epoll) return fail(ErrorCode::kIo, "no epoll set: {}", errno_text(errno));

@@ -24,12 +24,16 @@ std::string openssl_error() {
 
 }  // namespace
 
-Result<TlsContext> TlsContext::client() {
+Result<TlsContext> TlsContext::client(const std::string& ca_file, bool insecure) {
   TlsContext result;
   result.context_.reset(SSL_CTX_new(TLS_client_method()), [](SSL_CTX* c) { SSL_CTX_free(c); });
-  if (!result.context_ || SSL_CTX_set_default_verify_paths(result.get()) != 1)
+  if (!result.context_ || (ca_file.empty() && SSL_CTX_set_default_verify_paths(result.get()) != 1))
     return fail(ErrorCode::kInternal, "TLS cannot be set up: {}", openssl_error());
-  SSL_CTX_set_verify(result.get(), SSL_VERIFY_PEER, nullptr);
+  if (!ca_file.empty() &&
+      SSL_CTX_load_verify_locations(result.get(), ca_file.c_str(), nullptr) != 1)
+    return fail(ErrorCode::kInvalidArgument, "CA file {}: not certificates in PEM form: {}",
+                ca_file, openssl_error());
+  SSL_CTX_set_verify(result.get(), insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_min_proto_version(result.get(), TLS1_2_VERSION);
   return result;
 }

@@ -14,11 +14,12 @@ struct ssl_st;
 
 namespace headroom::http {
 
-/// Settings shared by the sessions of one client. Certificates are checked against the system's
-/// store (SSL_CERT_FILE and SSL_CERT_DIR are honoured) and against the host's name.
+/// Settings shared by the sessions of one client. Certificates are checked against the host's name
+/// and against `ca_file`, or the system's store when that is empty (SSL_CERT_FILE and SSL_CERT_DIR
+/// are honoured); with `insecure` against nothing. Errors: kInvalidArgument naming a bad `ca_file`.
 class TlsContext {
  public:
-  static base::Result<TlsContext> client();
+  static base::Result<TlsContext> client(const std::string& ca_file = "", bool insecure = false);
   ssl_ctx_st* get() const { return context_.get(); }
 
  private:

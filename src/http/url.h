@@ -18,6 +18,10 @@ struct Url {
   std::string path;         // "" or "/prefix", no slash at the end
   std::string unix_socket;  // file of the socket; host is then "localhost"
 
+  /// How an https server's certificate is checked; not part of the text.
+  std::string ca_file;    // PEM file of authorities, instead of the system's
+  bool insecure = false;  // any certificate will do
+
   /// Value of the Host header: port only when it is not the scheme's own.
   std::string authority() const;
   /// "host:port" or "unix:/file", what error messages name.

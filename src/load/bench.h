@@ -17,21 +17,40 @@
 namespace headroom::load {
 
 struct BenchOptions {
+  // The server.
   std::string url;
   std::vector<std::string> headers;  // "Name: value"
-  WorkloadOptions workload;          // model, lengths, dataset, salt (empty: none)
-  bool token_range_given = false;    // else it follows the server's vocabulary where that is known
-  std::vector<int64_t> concurrency;  // closed-loop points, in this order
-  std::vector<double> rates;         // then open-loop points, requests a second; infinite: a burst
-  /// How the open loop's requests come: its rate is one of `rates`. kSchedule and kTrace make one
+  /// A bearer token, and the variable it came from: never stored, the replay line names the
+  /// variable.
+  std::string api_key, api_key_env;
+  std::string ca_file;    // PEM, instead of the system's authorities
+  bool insecure = false;  // any certificate will do
+
+  // The requests.
+  WorkloadOptions workload;        // model, lengths, dataset, salt (empty: none)
+  bool fresh_salt = false;         // instead of workload.salt one that no run had
+  bool token_range_given = false;  // else it follows the server's vocabulary where that is known
+  uint64_t first_index = 0;        // of the first prompt
+
+  // The points: closed loops, then open ones, each in the order given.
+  std::vector<int64_t> concurrency;
+  std::vector<double> rates;  // requests/s; infinite: a burst
+  /// How an open loop's requests come: its rate is one of `rates`. kSchedule and kTrace make one
   /// point of their file and need no rate.
   ArrivalOptions arrival;
-  int64_t max_in_flight = 64;        // of the open loop: as many connections; more have to wait
-  double stagger_s = 0;              // of the closed loop: the users start over that time
-  std::optional<int64_t> requests;   // of each point; absent: max(3 × concurrency, 12)
+  int64_t max_in_flight = 256;       // of an open loop: requests beyond have to wait
+  double stagger_s = 0;              // of a closed loop: the users start over that time
+  std::optional<int64_t> requests;   // measured, of each point
   std::optional<double> duration_s;  // instead of a number of requests
-  std::optional<int64_t> warmup;     // absent: one per stream
+  /// Instead, so many times the concurrency. With none of them: max(3 × concurrency, 12), a
+  /// schedule's or trace's length.
+  std::optional<int64_t> requests_per_stream;
+  std::optional<int64_t> warmup,
+      warmup_per_stream;  // absent: one per stream; none for files' times
   double timeout_s = 300;
+  double point_timeout_s = 0;  // a point that takes longer ends with what it has; 0: none
+
+  // What is said of it.
   std::string label;
   std::optional<int64_t> repeat;
   /// What the server does not tell: framework, version, precision, kv, attention, image, command,
@@ -39,25 +58,25 @@ struct BenchOptions {
   std::map<std::string, std::string> recipe;
   std::string hardware;  // stated by the user, with the count below
   std::optional<int64_t> devices;
-  bool quiet = false;  // no progress on stderr
-
   results::Slo slo;                 // what a request must meet to count for goodput
-  double max_failures_percent = 5;  // above: the run goes on, and `error` says so at its end
-  std::string requests_out;         // JSONL, a line each request as it ends
-  /// Beside `headers`, a bearer token, and the variable it came from: never stored, the replay line
-  /// names the variable.
-  std::string api_key, api_key_env;
-  bool force_percentiles = false;  // shows p99 of fewer than 100 samples
+  double max_failures_percent = 5;  // more make the run fail at its end; the records are kept
+  bool force_percentiles = false;   // p99 of fewer than 100 samples is shown
+  std::string requests_out;         // file for a JSON line of each request as it ends
+  bool quiet = false;               // no progress on stderr
 
   // For sweeps.
   std::string run;                                        // the run's id instead of a fresh one
   std::string point;                                      // goes into record.point
   std::map<std::string, std::string> server_environment;  // beside what the server tells
   std::optional<results::Eval> eval;                      // bound to the same server process
-  double point_timeout_s = 0;  // a point that takes longer ends with what it has; 0: none
   /// What an earlier call told of the same server process: it is not asked again.
   std::shared_ptr<const ServerFacts> server_facts;
 };
+
+/// InferenceX's random workload: lengths uniform in [0.8 L, L], 10 × concurrency requests, 2 ×
+/// concurrency warm-ups, seed 0. Leaves alone what was set already. kInvalidArgument for a name
+/// that is not "inferencex".
+base::Result<> apply_preset(std::string_view name, BenchOptions& options);
 
 struct BenchPoint {
   results::Record record;

@@ -123,9 +123,10 @@ Result<ServerFacts> parse_plan(std::string_view json) {
 }
 
 Result<ServerFacts> ask_server(const http::Url& url, const std::vector<std::string>& headers,
-                               const std::string& model) {
+                               const std::string& model, const std::atomic<bool>* stop) {
   http::ClientOptions options;
   options.headers = headers;
+  options.stop = stop;
   HEADROOM_TRY(const auto models, http::get(url, "/v1/models", options));
   if (models.head.status == 401 || models.head.status == 403)
     return fail(ErrorCode::kUnauthorized, "{} refuses the key (HTTP {}): pass --api-key",
@@ -148,18 +149,19 @@ Result<ServerFacts> ask_server(const http::Url& url, const std::vector<std::stri
   return facts;
 }
 
-std::optional<double> measure_tokens_per_word(const http::Url& url, std::string_view path,
-                                              const std::vector<std::string>& headers,
-                                              const std::string& body, int64_t words) {
+std::optional<int64_t> count_prompt_tokens(const http::Url& url, std::string_view path,
+                                           const std::vector<std::string>& headers,
+                                           const std::string& body, const std::atomic<bool>* stop) {
   http::ClientOptions options;
   options.headers = headers;
   options.timeout_ns = 120'000'000'000;
+  options.stop = stop;
   const auto response = http::post(url, path, body, options);
   if (!response || response->head.status != 200) return std::nullopt;
   ChunkReader reader;
   const auto chunk = reader.read(response->body);
   if (!chunk || !chunk->prompt_tokens || *chunk->prompt_tokens < 1) return std::nullopt;
-  return static_cast<double>(*chunk->prompt_tokens) / static_cast<double>(words);
+  return *chunk->prompt_tokens;
 }
 
 }  // namespace headroom::load

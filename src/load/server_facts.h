@@ -1,6 +1,7 @@
 // ServerFacts: what a server says about itself before a run: models, and its plan where it has one.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,17 +26,20 @@ struct ServerFacts {
 
 /// Asks GET /v1/models, /headroom/plan and /version; a path that the server does not have is no
 /// error. Errors name the address: kUnavailable when there is no connection, kUnauthorized for a
-/// refused key, kNotFound when the server lists its models and `model` is not among them.
+/// refused key, kNotFound when the server lists its models and `model` is not among them,
+/// kCancelled when `stop` was set.
 base::Result<ServerFacts> ask_server(const http::Url& url, const std::vector<std::string>& headers,
-                                     const std::string& model);
+                                     const std::string& model,
+                                     const std::atomic<bool>* stop = nullptr);
 
 /// The facts of a plan's JSON. Errors (kDataLoss): not the object that the plan should be.
 base::Result<ServerFacts> parse_plan(std::string_view json);
 
-/// Sends one text prompt of `words` words, asks for one token, and returns prompt tokens per word;
-/// nothing when the server gives no usage. `body` comes from the workload.
-std::optional<double> measure_tokens_per_word(const http::Url& url, std::string_view path,
-                                              const std::vector<std::string>& headers,
-                                              const std::string& body, int64_t words);
+/// Sends `body` (of a workload, not streamed) and returns how many tokens the server counts in its
+/// prompt; nothing when it does not say.
+std::optional<int64_t> count_prompt_tokens(const http::Url& url, std::string_view path,
+                                           const std::vector<std::string>& headers,
+                                           const std::string& body,
+                                           const std::atomic<bool>* stop = nullptr);
 
 }  // namespace headroom::load

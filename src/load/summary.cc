@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 #include "base/version.h"
+#include "load/slo.h"
+#include "load/steady_rate.h"
 #include "load/verdict.h"
 
 namespace headroom::load {
@@ -27,8 +29,9 @@ void set_histogram(std::optional<base::Histogram>& target, base::Histogram histo
 }
 
 /// Requests of a window: successes that were measured and ended in it.
-void fill_distributions(const Records& records, std::optional<Span> span, results::Window& window) {
-  base::Histogram ttft, tpot, e2e;
+void fill_distributions(const PointRun& point, std::optional<Span> span, results::Window& window) {
+  const Records& records = point.recorder.records();
+  base::Histogram ttft, tpot, e2e, ttft_due, e2e_due;
   int64_t count = 0;
   for (const RequestRecord& r : records) {
     if (r.warmup || !r.ok() || (span && !span->contains(r.done))) continue;
@@ -36,11 +39,17 @@ void fill_distributions(const Records& records, std::optional<Span> span, result
     if (const auto value = r.ttft()) ttft.record(*value);
     if (const auto value = r.e2e()) e2e.record(*value);
     if (const auto value = r.tpot()) tpot.record(std::llround(*value));
+    if (r.first_token) ttft_due.record(*r.first_token - r.intended);
+    if (r.last_token) e2e_due.record(*r.last_token - r.intended);
   }
   window.requests = count;
   set_histogram(window.ttft, std::move(ttft));
   set_histogram(window.tpot, std::move(tpot));
   set_histogram(window.e2e, std::move(e2e));
+  // In a closed loop a request is due when its slot is free: nobody waits for it before that.
+  if (!point.arrival) return;
+  set_histogram(window.ttft_from_due, std::move(ttft_due));
+  set_histogram(window.e2e_from_due, std::move(e2e_due));
 }
 
 /// The prompt's length as the server counts it, else as it was made.
@@ -52,7 +61,7 @@ results::Window whole_window(const PointRun& point, Span span) {
   results::Window window;
   const Records& records = point.recorder.records();
   window.duration_s = static_cast<double>(span.length()) * 1e-9;
-  fill_distributions(records, std::nullopt, window);
+  fill_distributions(point, std::nullopt, window);
   set_histogram(window.itl, point.recorder.gaps().all());
   Tokens tokens;
   for (const RequestRecord& r : records)
@@ -68,7 +77,7 @@ results::Window window_of(const PointRun& point, Span span) {
   results::Window window;
   const Records& records = point.recorder.records();
   window.duration_s = static_cast<double>(span.length()) * 1e-9;
-  fill_distributions(records, span, window);
+  fill_distributions(point, span, window);
   set_histogram(window.itl, point.recorder.gaps().within(span));
   std::optional<int64_t> input = 0;
   for (const RequestRecord& r : records) {
@@ -119,6 +128,7 @@ void fill_client(const PointRun& point, const RunFacts& facts, results::ClientLo
   set_histogram(client.queueing, std::move(queueing));
   set_histogram(client.connect, point.client.connect_time);
   set_histogram(client.read_lag, point.client.read_lag);
+  client.environment = facts.client_environment;
   client.settings["seed"] = std::to_string(facts.workload.seed);
   client.settings["salt"] = facts.workload.salt;
   client.settings["temperature"] = fmt::format("{}", facts.workload.temperature);
@@ -156,8 +166,9 @@ void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measure
   auto& doubts = m.doubts;
   const int64_t failed = *m.requests_sent - ok;
   if (failed > 0)
-    doubts["failures"] =
-        fmt::format("{} of {} requests failed; they count in no figure", failed, *m.requests_sent);
+    doubts["failures"] = fmt::format(
+        "{} of {} requests failed ({:.1f} %); they count in no figure", failed, *m.requests_sent,
+        100 * static_cast<double>(failed) / static_cast<double>(*m.requests_sent));
   if (prompt_off > 0)
     doubts["prompt_tokens"] =
         fmt::format("{} of {} prompts: {} tokens sent, {} counted by the server", prompt_off, ok,
@@ -188,10 +199,28 @@ void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measure
         "{} of {} requests were sent twice: the server had closed their "
         "idle connection",
         again, ok);
-  if (facts.distinct_prompts > 0 && point.next_index > facts.distinct_prompts)
+  if (facts.distinct_prompts > 0 && !facts.shares_prefixes &&
+      point.next_index > facts.distinct_prompts)
     doubts["prompts_repeated"] =
         fmt::format("the file has {} prompts, fewer than were sent: prefix caches may help",
                     facts.distinct_prompts);
+}
+
+/// Requests a second of an open loop, where it has one number: after a ramp, the end's.
+std::optional<double> nominal_rate(const std::optional<ArrivalOptions>& arrival) {
+  if (!arrival || arrival->kind == ArrivalKind::kSchedule || arrival->kind == ArrivalKind::kTrace ||
+      std::isinf(arrival->rate))
+    return std::nullopt;
+  return arrival->end_rate.value_or(arrival->rate);
+}
+
+std::optional<Span> steady_span(const PointRun& point) {
+  const Records& records = point.recorder.records();
+  if (!point.arrival) return steady_window(records, point.concurrency);
+  const auto rate = nominal_rate(point.arrival);
+  if (!rate) return std::nullopt;
+  const int64_t ramp = point.arrival->end_rate ? std::llround(point.arrival->ramp_s * 1e9) : 0;
+  return steady_rate_window(records, *rate, point.start_ns + ramp);
 }
 
 void doubt_conduct(const PointRun& point, results::Measures& m) {
@@ -207,23 +236,25 @@ void doubt_conduct(const PointRun& point, results::Measures& m) {
         fmt::format("{} requests at concurrency {}: start and drain weigh much", *m.requests_sent,
                     point.concurrency);
   }
+  const auto rate = nominal_rate(point.arrival);
+  const int64_t ended = m.steady ? m.steady->requests.value_or(0) : 0;
   if (point.arrival) {
-    // The steady window is a notion of the closed loop.
-  } else if (!m.steady)
+    // Without one rate there is nothing that the server could be in step with.
+    if (rate && !m.steady)
+      doubts["no_steady_window"] =
+          fmt::format("requests never ended at {} a second, within 1 %, as they came", *rate);
+    else if (rate && 2 * ended < m.whole.requests.value_or(0))
+      doubts["short_steady_window"] =
+          fmt::format("only {} of {} requests ended while the server kept step with the arrivals",
+                      ended, m.whole.requests.value_or(0));
+  } else if (!m.steady) {
     doubts["no_steady_window"] =
         fmt::format("{} streams were never busy at once", point.concurrency);
-  else if (m.steady->requests.value_or(0) < point.concurrency)
+  } else if (ended < point.concurrency) {
     doubts["short_steady_window"] =
-        fmt::format("only {} requests ended in the {:.1f} s at full concurrency",
-                    m.steady->requests.value_or(0), m.steady->duration_s.value_or(0));
-}
-
-/// Requests a second of an open loop, where it has one number: after a ramp, the end's.
-std::optional<double> nominal_rate(const std::optional<ArrivalOptions>& arrival) {
-  if (!arrival || arrival->kind == ArrivalKind::kSchedule || arrival->kind == ArrivalKind::kTrace ||
-      std::isinf(arrival->rate))
-    return std::nullopt;
-  return arrival->end_rate.value_or(arrival->rate);
+        fmt::format("only {} requests ended in the {:.1f} s at full concurrency", ended,
+                    m.steady->duration_s.value_or(0));
+  }
 }
 
 void describe_workload(const PointRun& point, const RunFacts& facts, results::Workload& w) {
@@ -279,8 +310,13 @@ results::Record summarize(const PointRun& point, const RunFacts& facts) {
         span->end,
         span->begin + static_cast<int64_t>(static_cast<double>(*m.requests_sent) / *rate * 1e9));
   if (span) m.whole = whole_window(point, *span);
-  const auto steady = point.arrival ? std::nullopt : steady_window(records, point.concurrency);
+  const auto steady = steady_span(point);
   if (steady) m.steady = window_of(point, *steady);
+  if (has_bounds(facts.slo)) {
+    m.slo = facts.slo;
+    m.slo->met = std::ranges::count_if(
+        records, [&](const RequestRecord& r) { return !r.warmup && meets(facts.slo, r); });
+  }
   fill_client(point, facts, m.client);
   doubt_counts(point, facts, m);
   doubt_conduct(point, m);

@@ -18,7 +18,10 @@ struct RunFacts {
   WorkloadOptions workload;
   std::string dataset;
   std::string input_lengths = "fixed", output_lengths = "fixed";
-  size_t distinct_prompts = 0;  // of a file; 0: endless
+  size_t distinct_prompts = 0;   // of a file; 0: endless
+  bool shares_prefixes = false;  // a trace
+  results::Slo slo;
+  std::map<std::string, std::string> client_environment;
 };
 
 /// Everything that was measured and nothing that was not; what speaks against the figures is in

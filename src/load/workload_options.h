@@ -21,6 +21,7 @@ struct LengthSpread {
   Kind kind = Kind::kFixed;
   /// kUniform: lengths in [ratio × L, L]. kNormal: standard deviation ÷ L, cut off at 1 and 2 L.
   double ratio = 1;
+  bool operator==(const LengthSpread&) const = default;
 };
 /// "fixed", "uniform:0.8", "normal:0.2"; kInvalidArgument else.
 base::Result<LengthSpread> parse_length_spread(std::string_view text);
@@ -30,6 +31,7 @@ std::string length_spread_text(const LengthSpread& spread);
 struct ThinkTime {
   double seconds = 0;  // the mean
   bool exponential = false;
+  bool operator==(const ThinkTime&) const = default;
 };
 
 struct WorkloadOptions {
@@ -66,6 +68,7 @@ struct WorkloadOptions {
   int64_t token_low = 1000, token_high = 20000;  // random ids are taken from [low, high)
   double words_per_token = 0.75;                 // for words, where there is no tokenizer
   double template_tokens = 0;                    // that the server adds to every text prompt
+  bool operator==(const WorkloadOptions&) const = default;
 };
 
 }  // namespace headroom::load
