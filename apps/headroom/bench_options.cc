@@ -55,9 +55,8 @@ void define_load(CLI::App& sub, BenchArguments& a) {
                                   "file of offsets in seconds, a line each (or JSON lines)");
   sub.add_option("--trace", a.trace, "Mooncake trace: its times, lengths and shared blocks")
       ->excludes(schedule);
-  group
-      ->add_option("--time-scale", arrival.time_scale,
-                   "of --schedule and --trace: 0.5 is twice as fast")
+  sub.add_option("--time-scale", arrival.time_scale,
+                 "of --schedule and --trace: 0.5 is twice as fast")
       ->capture_default_str();
   sub.add_option("--max-in-flight", b.max_in_flight, "requests at once, with --rate and files")
       ->capture_default_str();
@@ -118,9 +117,8 @@ void define_results(CLI::App& sub, BenchArguments& a) {
   sub.add_option("--requests-out", b.requests_out, "JSON lines, one a request, as they end");
   sub.add_option("--label", b.label, "short name of this run");
   sub.add_option("--repeat", b.repeat, "number of this repetition");
-  group
-      ->add_option("--recipe", a.recipe,
-                   "what the server does not tell: framework=vllm,version=1.0,tp=8,...")
+  sub.add_option("--recipe", a.recipe,
+                 "what the server does not tell: framework=vllm,version=1.0,tp=8,...")
       ->delimiter(',');
   sub.add_option("--hardware", b.hardware, "hardware that serves, e.g. h200");
   sub.add_option("--devices", b.devices, "how many of it: tok/s/GPU needs it");
