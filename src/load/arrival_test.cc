@@ -126,7 +126,7 @@ TEST(Arrival, ramps_reach_their_rates_in_time) {
         return shape == RampShape::kLinear ? 100 + 1500 * at / 40 : 100 * std::pow(16, at / 40);
       };
       for (const double at : {2.0, 10.0, 20.0, 30.0, 38.0, 45.0, 60.0})
-        EXPECT_NEAR(rate_about(at) / expected(at), 1, 0.12) << at;
+        EXPECT_NEAR(rate_about(at) / expected(at), 1, 0.05 + 4 / std::sqrt(2 * expected(at))) << at;
     }
   ArrivalOptions down = arrival(ArrivalKind::kConstant, 100);
   down.end_rate = 10;

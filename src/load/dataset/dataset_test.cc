@@ -168,6 +168,10 @@ TEST(Dataset, a_tokenizer_gives_exact_text_and_keeps_special_ids_out) {
       EXPECT_EQ(static_cast<int64_t>(tokenizer->encode(prompt)->size()) + bos, length);
     }
   }
+  if (bos > 0) {
+    o.input_tokens = 1;  // the BOS alone
+    EXPECT_THAT(refused(o), HasSubstr("input of 1 tokens: no text of random words has so few"));
+  }
   o = options();
   o.tokenizer = folder;
   o.token_low = 0;

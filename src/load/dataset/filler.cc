@@ -129,7 +129,7 @@ void Filler::fit(Ask& ask, uint64_t seed, int64_t tokens) const {
   base::Rng rng(mix_seed(seed, 0xF17, 0));
   std::string& text = ask.text;
   int64_t have = count(text);
-  constexpr int kTries = 64;
+  constexpr int kTries = 200;
   for (int i = 0; i < kTries && have != tokens; ++i) {
     if (have < tokens) {
       add_words(text, rng, std::max<int64_t>(1, (tokens - have) / 2));
@@ -137,10 +137,11 @@ void Filler::fit(Ask& ask, uint64_t seed, int64_t tokens) const {
       // The nearest shorter text: every word has at least one token.
       for (int64_t drop = std::max<int64_t>(1, (have - tokens) / 2); drop > 0; --drop) {
         const size_t blank = text.rfind(' ');
-        if (blank == std::string::npos || blank == 0) break;
-        text.resize(blank);
+        text.resize(blank == std::string::npos ? 0 : blank);
+        if (text.empty()) break;
       }
     }
+    if (text.empty()) add_words(text, rng, 1);  // a word alone had too many: another one
     have = count(text);
   }
   ask.tokens = have;

@@ -53,7 +53,19 @@ base::Result<std::unique_ptr<const Dataset>> open(const WorkloadOptions& options
                 "prefix of {} tokens: prompts may be as short as {} tokens, prefix included",
                 options.prefix_tokens, least_length(options.input_spread, options.input_tokens));
   HEADROOM_TRY(Filler filler, Filler::create(options, ids));
-  return std::make_unique<Synthetic>(options, std::move(filler));
+  auto dataset = std::make_unique<Synthetic>(options, std::move(filler));
+  if (!ids && !options.tokenizer.empty() && options.endpoint != Endpoint::kChat) {
+    WorkloadOptions shortest = options;
+    shortest.input_tokens = least_length(options.input_spread, options.input_tokens);
+    shortest.input_spread = {};
+    HEADROOM_TRY(Filler words, Filler::create(shortest, ids));
+    const Ask ask = Synthetic(shortest, std::move(words)).ask(0, 0);
+    if (ask.tokens != shortest.input_tokens)
+      return fail(ErrorCode::kInvalidArgument,
+                  "input of {} tokens: no text of random words has so few, the shortest has {}",
+                  shortest.input_tokens, ask.tokens.value_or(0));
+  }
+  return dataset;
 }
 
 }  // namespace
