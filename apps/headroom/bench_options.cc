@@ -75,6 +75,11 @@ void define_load(CLI::App& sub, BenchArguments& a) {
       ->capture_default_str();
   sub.add_option("--point-timeout", b.point_timeout_s,
                  "seconds after which a point ends with what it has");
+  sub.add_option("--retries", b.retries, "of a request whose answer never began; counted")
+      ->capture_default_str();
+  sub.add_option("--pace", b.pace_ms, "least milliseconds between two requests");
+  sub.add_option("--threads", b.threads, "of the client [one, more where the load needs it]");
+  sub.add_option("--source", b.sources, "local addresses to connect from, in turn")->delimiter(',');
 }
 
 void define_requests(CLI::App& sub, BenchArguments& a) {

@@ -1,6 +1,8 @@
 // Running a list of points.
 #include "load/bench.h"
 
+#include <mutex>
+
 #include "base/clock.h"
 #include "load/bench_prepare.h"
 #include "load/live_view.h"
@@ -81,29 +83,25 @@ class Runner {
   uint64_t next_index_;
   size_t number_ = 0;
   std::optional<base::Error> failures_;  // of the first point with too many
-  bool timed_out_ = false;
 };
 
 Result<PointRun> Runner::run(const Load& load, const PointOptions& point) {
   const std::string label = load_label(load);
   LiveView view(label, point, options_.quiet);
-  std::atomic<bool> stop{false};
-  const int64_t deadline = base::now_ns() + static_cast<int64_t>(options_.point_timeout_s * 1e9);
-  timed_out_ = false;
+  std::mutex mutex;  // requests end on the loops' threads
   PointControl control;
-  control.stop = options_.point_timeout_s > 0 ? &stop : stop_;
+  control.stop = stop_;
   control.progress = [&](const PointProgress& progress) {
+    const std::lock_guard lock(mutex);
     view.update(progress);
     if (log_) log_->flush();
-    if (stop_ && stop_->load()) stop = true;
-    if (options_.point_timeout_s > 0 && base::now_ns() > deadline && !stop) {
-      timed_out_ = true;
-      stop = true;
-    }
   };
   control.ended = [&](const RequestRecord& record, const std::string& why, int64_t start_ns) {
+    const std::string line =
+        log_ ? request_line(record, why, start_ns, number_, label) : std::string();
+    const std::lock_guard lock(mutex);
     view.ended(record);
-    if (log_) log_->add(request_line(record, why, start_ns, number_, label));
+    if (log_) log_->add(line);
   };
   auto result = run_point(point, *prepared_.workload, control);
   if (log_) log_->flush();
@@ -117,6 +115,11 @@ bool Runner::measure(const Load& load, const std::function<void(const BenchPoint
   ++number_;
   if (!run_result) {
     outcome_.error = run_result.error();
+    if (outcome_.error->code == ErrorCode::kCancelled && (stop_ == nullptr || !stop_->load()))
+      outcome_.error = base::Error{
+          ErrorCode::kUnavailable,
+          fmt::format("{}: no request had ended when the point timeout of {:.4g} s came",
+                      load_label(load), options_.point_timeout_s)};
     return false;
   }
   const PointRun& done = *run_result;
@@ -130,10 +133,8 @@ bool Runner::measure(const Load& load, const std::function<void(const BenchPoint
   record.replay = replay_command(options_of_point(options_, load, point));
   judge_failures(options_, record.measures, load_label(load), failures_);
   if (log_ && !log_->error().empty()) record.measures.doubts["requests_out"] = log_->error();
-  if (done.interrupted)
-    record.measures.doubts[timed_out_ ? "point_timeout" : "interrupted"] =
-        timed_out_ ? fmt::format("stopped after {:.4g} s, before its end", options_.point_timeout_s)
-                   : "interrupted before its end";
+  const bool stopped = done.interrupted && stop_ != nullptr && stop_->load();
+  if (done.interrupted) record.measures.doubts["interrupted"] = done.interrupted_why;
   result.id = results::record_id(record);
   // Measured is measured: a store that refuses the point must not make it vanish.
   if (store_ != nullptr) {
@@ -143,7 +144,7 @@ bool Runner::measure(const Load& load, const std::function<void(const BenchPoint
   }
   outcome_.points.push_back(std::move(result));
   if (on_point) on_point(outcome_.points.back());
-  if (done.interrupted && !timed_out_ && !outcome_.error)
+  if (stopped && !outcome_.error)
     outcome_.error = base::Error{ErrorCode::kCancelled, "interrupted"};
   return !outcome_.error;
 }

@@ -50,6 +50,12 @@ struct BenchOptions {
   double timeout_s = 300;
   double point_timeout_s = 0;  // a point that takes longer ends with what it has; 0: none
 
+  // The client.
+  int64_t threads = 0;               // 0: one, and more where the load needs it
+  std::vector<std::string> sources;  // local addresses to connect from, in turn
+  uint32_t retries = 0;              // of a request whose answer never began; counted
+  double pace_ms = 0;                // least time between two releases
+
   // What is said of it.
   std::string label;
   std::optional<int64_t> repeat;

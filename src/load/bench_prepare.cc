@@ -108,6 +108,9 @@ Result<> check_numbers(const BenchOptions& o) {
   HEADROOM_TRY_VOID(check_range("timeout", o.timeout_s, 0, kMostSeconds, false, " s"));
   HEADROOM_TRY_VOID(check_range("point timeout", o.point_timeout_s, 0, kMostSeconds, true, " s"));
   HEADROOM_TRY_VOID(check_range("stagger", o.stagger_s, 0, kMostSeconds, true, " s"));
+  HEADROOM_TRY_VOID(check_range("pace", o.pace_ms, 0, 1e6, true, " ms"));
+  if (o.threads < 0 || o.threads > 1024)
+    return fail(ErrorCode::kInvalidArgument, "threads {} is not 0 to 1024", o.threads);
   HEADROOM_TRY_VOID(check_range("max-failures", o.max_failures_percent, 0, 100, true, " %"));
   for (const auto& [name, value, least] :
        {std::tuple("requests", o.requests, int64_t{1}), std::tuple("warmup", o.warmup, int64_t{0}),
@@ -254,7 +257,12 @@ PointOptions point_options(const BenchOptions& options, const Prepared& prepared
   else
     point.requests = std::max(3 * users * options.workload.turns, kFewest);
   point.timeout_ns = static_cast<int64_t>(options.timeout_s * 1e9);
+  point.deadline_ns = static_cast<int64_t>(options.point_timeout_s * 1e9);
   point.first_index = first_index;
+  point.threads = options.threads;
+  point.sources = options.sources;
+  point.retries = options.retries;
+  point.pace_ns = static_cast<int64_t>(options.pace_ms * 1e6);
   return point;
 }
 

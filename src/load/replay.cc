@@ -139,6 +139,10 @@ void add_points(Line& line, const BenchOptions& o) {
   line.maybe("--warmup-per-stream", o.warmup_per_stream);
   line.number("--timeout", o.timeout_s);
   if (o.point_timeout_s > 0) line.number("--point-timeout", o.point_timeout_s);
+  if (o.threads > 0) line.number("--threads", o.threads);
+  line.text("--source", joined(o.sources));
+  if (o.retries > 0) line.number("--retries", o.retries);
+  if (o.pace_ms > 0) line.number("--pace", o.pace_ms);
 }
 
 }  // namespace
