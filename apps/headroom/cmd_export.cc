@@ -24,6 +24,8 @@ CommandResult export_points(const Options& options) {
   std::string text;
   if (options.json || options.format == "json") {
     text = results::export_json(records) + "\n";
+  } else if (options.format == "inferencex") {
+    text = results::export_inferencex(records);
   } else {
     const base::Table table = analysis::point_table(records, {});
     text = options.format == "csv" ? table.csv() : table.markdown();
@@ -44,8 +46,11 @@ void add_export(CLI::App& app, std::function<CommandResult()>& run) {
   auto options = std::make_shared<Options>();
   command->add_option("SELECTOR", options->selector, "field=value list or run; all when left out");
   command->add_option("--db", options->db, "The store")->capture_default_str();
-  command->add_option("--format", options->format, "csv and markdown hold figures, json everything")
-      ->check(CLI::IsMember({"csv", "markdown", "json"}))
+  command
+      ->add_option("--format", options->format,
+                   "csv and markdown hold figures, json everything; inferencex is its published "
+                   "row, one a line")
+      ->check(CLI::IsMember({"csv", "markdown", "json", "inferencex"}))
       ->capture_default_str();
   command->add_option("--output,-o", options->output, "A file instead of stdout");
   command->add_flag("--json", options->json, "The same as --format json");

@@ -31,6 +31,7 @@ CommandResult import_file(const Options& options) {
   const std::string name = std::filesystem::path(options.file).filename().string();
   const auto format = options.format == "csv"       ? results::ImportFormat::kCsv
                       : options.format == "records" ? results::ImportFormat::kRecords
+                      : options.format == "json"    ? results::ImportFormat::kJson
                                                     : results::ImportFormat::kAuto;
   HEADROOM_TRY(const results::Imported imported, results::import_text(text, name, format, given));
   HEADROOM_TRY(results::Store store, results::Store::open(options.db));
@@ -64,11 +65,15 @@ CommandResult import_file(const Options& options) {
 void add_import(CLI::App& app, std::function<CommandResult()>& run) {
   auto* command = app.add_subcommand("import", "Put measured points from a file into the store");
   auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->file, "CSV with named columns, or what export --json wrote")
+  command
+      ->add_option("FILE", options->file,
+                   "CSV with named columns, what export --json wrote, or JSON of InferenceX, vllm "
+                   "bench serve "
+                   "or SGLang")
       ->required();
   command->add_option("--db", options->db, "The store, made when missing")->capture_default_str();
   command->add_option("--format", options->format, "What the file is")
-      ->check(CLI::IsMember({"auto", "csv", "records"}))
+      ->check(CLI::IsMember({"auto", "csv", "records", "json"}))
       ->capture_default_str();
   command->add_option("--set", options->set, "column=value for every row; repeatable")
       ->allow_extra_args(false);

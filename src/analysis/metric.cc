@@ -45,11 +45,26 @@ bool published_answers(const Record& record, double percentile) {
   return statistic == fmt::format("p{}", percentile);
 }
 
+/// The source's figure at the percentile: its plain column, else a statistic such as "p99_ttft_ms".
+std::optional<Printed> printed_at(const Record& record, const std::optional<Printed>& plain,
+                                  const char* name, double percentile) {
+  if (plain && published_answers(record, percentile)) return plain;
+  const auto& statistics = record.published.statistics;
+  const auto at = statistics.find(
+      fmt::format("{}_{}", percentile == 50 ? "median" : fmt::format("p{}", percentile), name));
+  return at == statistics.end() ? std::nullopt : std::optional(at->second);
+}
+
 std::optional<Figure> latency(const Record& record, const std::optional<base::Histogram>& measured,
-                              const std::optional<Printed>& printed, const ReadOptions& options) {
+                              const std::optional<Printed>& plain, const char* name,
+                              const ReadOptions& options) {
   if (measured && !measured->empty())
     return Figure{static_cast<double>(measured->percentile(options.percentile)) / 1e6, "measured"};
-  return published_answers(record, options.percentile) ? published(printed) : std::nullopt;
+  return published(printed_at(record, plain, name, options.percentile));
+}
+
+std::optional<Printed> printed_interactivity(const Record& record, const ReadOptions& options) {
+  return printed_at(record, record.published.interactivity, "interactivity", options.percentile);
 }
 
 // True when the TPOT column pins the value down better than the interactivity column.
@@ -67,9 +82,8 @@ std::optional<Figure> tpot_of(const Record& record, const ReadOptions& options) 
     if (ns <= 0) return std::nullopt;
     return Figure{static_cast<double>(ns) / 1e6, "measured"};
   }
-  if (!published_answers(record, options.percentile)) return std::nullopt;
-  auto tpot = record.published.tpot_ms;
-  auto interactivity = record.published.interactivity;
+  auto tpot = printed_at(record, record.published.tpot_ms, "tpot_ms", options.percentile);
+  auto interactivity = printed_interactivity(record, options);
   if (tpot && tpot->value <= 0) tpot.reset();
   if (interactivity && interactivity->value <= 0) interactivity.reset();
   if (!tpot && !interactivity) return std::nullopt;
@@ -87,7 +101,7 @@ std::optional<Figure> interactivity_of(const Record& record, const ReadOptions& 
   if (!tpot) return std::nullopt;
   // Not 1000 ÷ (1000 ÷ printed): the printed digits must come through unharmed.
   if (tpot->source == "interactivity")
-    return Figure{record.published.interactivity->value, tpot->source};
+    return Figure{printed_interactivity(record, options)->value, tpot->source};
   return Figure{1000 / tpot->value, tpot->source};
 }
 
@@ -157,11 +171,11 @@ std::optional<Figure> read(const Record& record, Metric metric, const ReadOption
     case Metric::kTpotMs:
       return tpot_of(record, options);
     case Metric::kTtftMs:
-      return latency(record, w.ttft, p.ttft_ms, options);
+      return latency(record, w.ttft, p.ttft_ms, "ttft_ms", options);
     case Metric::kItlMs:
-      return latency(record, w.itl, p.itl_ms, options);
+      return latency(record, w.itl, p.itl_ms, "itl_ms", options);
     case Metric::kE2eMs:
-      return latency(record, w.e2e, p.e2e_ms, options);
+      return latency(record, w.e2e, p.e2e_ms, "e2e_ms", options);
     case Metric::kTokSGpu:
       return rate_per_device(record, Tokens::kAll, p.tok_s_gpu, options.span);
     case Metric::kOutputTokSGpu:

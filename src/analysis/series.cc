@@ -21,6 +21,24 @@ std::string text_of(const std::optional<T>& value) {
   return value ? fmt::format("{}", *value) : std::string();
 }
 
+/// "2 x tp=8 ep=8 dp-attention"; empty without such a side.
+std::string role_label(const std::optional<results::Role>& role) {
+  if (!role) return {};
+  std::vector<std::string> parts;
+  if (role->workers) parts.push_back(fmt::format("{} x", *role->workers));
+  const auto add = [&](const char* name, const std::optional<int64_t>& value, int64_t above) {
+    if (value && *value > above) parts.push_back(fmt::format("{}={}", name, *value));
+  };
+  add("tp", role->tp, 0);
+  add("pp", role->pp, 1);
+  add("ep", role->ep, 1);
+  add("dcp", role->dcp, 1);
+  add("pcp", role->pcp, 1);
+  if (role->dp_attention.value_or(false)) parts.emplace_back("dp-attention");
+  if (!role->hardware.empty()) parts.push_back(role->hardware);
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
 // What must agree for points to share a line. The command is left out: it repeats the flags, and
 // ports and paths differ without meaning.
 std::vector<RecipeField> recipe_fields(const Record& r) {
@@ -43,8 +61,10 @@ std::vector<RecipeField> recipe_fields(const Record& r) {
       {"pp", text_of(l.pp)},
       {"ep", text_of(l.ep)},
       {"dp_attention", text_of(l.dp_attention)},
-      {"prefill_workers", text_of(l.prefill_workers)},
-      {"decode_workers", text_of(l.decode_workers)},
+      {"dcp", text_of(l.dcp)},
+      {"pcp", text_of(l.pcp)},
+      {"prefill", role_label(l.prefill)},
+      {"decode", role_label(l.decode)},
       {"hardware", r.hardware.name},
       {"devices", text_of(r.hardware.devices)},
       {"input", text_of(w.input_tokens)},
@@ -134,8 +154,11 @@ std::string layout_label(const Record& record) {
   add("pp", layout.pp, 1);
   add("ep", layout.ep, 1);
   if (layout.dp_attention.value_or(false)) parts.emplace_back("dp-attention");
-  add("prefill", layout.prefill_workers, 0);
-  add("decode", layout.decode_workers, 0);
+  add("dcp", layout.dcp, 1);
+  add("pcp", layout.pcp, 1);
+  for (const auto& [name, role] : {std::pair("prefill", &layout.prefill),
+                                   std::pair("decode", &layout.decode)})
+    if (*role) parts.push_back(fmt::format("{} {}", name, role_label(*role)));
   return fmt::format("{}", fmt::join(parts, " "));
 }
 

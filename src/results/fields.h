@@ -8,14 +8,32 @@ namespace headroom::results {
 // visit(name, field) for every field in canonical order. `R` is the struct or its const.
 
 template <typename V, typename R>
+  requires std::is_same_v<std::remove_const_t<R>, Role>
+void each_field(R& r, V&& visit) {
+  visit("workers", r.workers);
+  visit("tp", r.tp);
+  visit("pp", r.pp);
+  visit("ep", r.ep);
+  visit("dcp", r.dcp);
+  visit("pcp", r.pcp);
+  visit("dp_attention", r.dp_attention);
+  visit("devices", r.devices);
+  visit("hardware", r.hardware);
+}
+
+template <typename V, typename R>
   requires std::is_same_v<std::remove_const_t<R>, Layout>
 void each_field(R& r, V&& visit) {
   visit("tp", r.tp);
   visit("pp", r.pp);
   visit("ep", r.ep);
+  visit("dcp", r.dcp);
+  visit("pcp", r.pcp);
   visit("dp_attention", r.dp_attention);
-  visit("prefill_workers", r.prefill_workers);
-  visit("decode_workers", r.decode_workers);
+  visit("multinode", r.multinode);
+  visit("disaggregated", r.disaggregated);
+  visit("prefill", r.prefill);
+  visit("decode", r.decode);
 }
 
 template <typename V, typename R>
@@ -145,6 +163,7 @@ void each_field(R& r, V&& visit) {
 template <typename V, typename R>
   requires std::is_same_v<std::remove_const_t<R>, Published>
 void each_field(R& r, V&& visit) {
+  visit("source", r.source);
   visit("tok_s_gpu", r.tok_s_gpu);
   visit("input_tok_s_gpu", r.input_tok_s_gpu);
   visit("output_tok_s_gpu", r.output_tok_s_gpu);
@@ -154,6 +173,8 @@ void each_field(R& r, V&& visit) {
   visit("itl_ms", r.itl_ms);
   visit("e2e_ms", r.e2e_ms);
   visit("statistic", r.statistic);
+  visit("statistics", r.statistics);
+  visit("columns", r.columns);
 }
 
 template <typename V, typename R>

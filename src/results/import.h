@@ -20,7 +20,7 @@ struct Imported {
   std::vector<std::string> unknown_columns;  // named in the file, used by nothing here
 };
 
-enum class ImportFormat { kAuto, kCsv, kRecords };
+enum class ImportFormat { kAuto, kCsv, kRecords, kJson };
 
 /// `name` (the file's) stands in errors and origins. `given`: columns that the file lacks, by name,
 /// the same for every row. Errors name file, line, column and value; nothing is half imported.
@@ -31,6 +31,9 @@ base::Result<Imported> import_text(std::string_view text, std::string_view name,
 /// CSV with a header; columns by the names that import_columns() lists, in any order.
 base::Result<Imported> import_csv(std::string_view text, std::string_view name,
                                   const std::map<std::string, std::string>& given = {});
+
+/// Puts the columns of `given`, as import_columns() names them, into the record.
+base::Result<> set_given(const std::map<std::string, std::string>& given, Record& record);
 
 /// What export writes: an object whose "records" hold {"record": {...}, "id", "origin", …}.
 base::Result<Imported> import_records(std::string_view json, std::string_view name);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "results/csv_reader.h"
+#include "results/dates.h"
 #include "results/import.h"
 
 namespace headroom::results {
@@ -65,30 +66,19 @@ Setter seconds(Field field) {
 }
 
 const char* date(std::string_view cell, Record& record) {
-  constexpr const char* kRight = "a date as YYYY-MM-DD";
-  if (cell.size() != 10 || cell[4] != '-' || cell[7] != '-') return kRight;
-  int year = 0, month = 0, day = 0;
-  const auto digits = [&](size_t from, size_t n, int& out) {
-    for (const char c : cell.substr(from, n)) {
-      if (c < '0' || c > '9') return false;
-      out = out * 10 + (c - '0');
-    }
-    return true;
-  };
-  if (!digits(0, 4, year) || !digits(5, 2, month) || !digits(8, 2, day)) return kRight;
-  constexpr int kDays[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  if (month < 1 || month > 12 || day < 1 || day > kDays[month - 1]) return kRight;
-  if (month == 2 && day == 29 && (year % 4 != 0 || (year % 100 == 0 && year % 400 != 0)))
-    return kRight;
+  if (!is_date(cell)) return "a date as YYYY-MM-DD";
   record.date = cell;
   return nullptr;
 }
 
-const char* dp_attention(std::string_view cell, Record& record) {
-  const bool yes = cell == "true" || cell == "True" || cell == "TRUE";
-  if (!yes && cell != "false" && cell != "False" && cell != "FALSE") return "true or false";
-  record.server.layout.dp_attention = yes;
-  return nullptr;
+template <typename Field>
+Setter flag(Field field) {
+  return [field](std::string_view cell, Record& record) -> const char* {
+    const bool yes = cell == "true" || cell == "True" || cell == "TRUE";
+    if (!yes && cell != "false" && cell != "False" && cell != "FALSE") return "true or false";
+    field(record) = yes;
+    return nullptr;
+  };
 }
 
 const char* rate(std::string_view cell, Record& record) {
@@ -138,7 +128,9 @@ const std::vector<Column>& columns() {
       {{"tp"}, count(FIELD(server.layout.tp))},
       {{"pp"}, count(FIELD(server.layout.pp))},
       {{"ep"}, count(FIELD(server.layout.ep))},
-      {{"dp_attention"}, dp_attention},
+      {{"dp_attention"}, flag(FIELD(server.layout.dp_attention))},
+      {{"multinode", "is_multinode"}, flag(FIELD(server.layout.multinode))},
+      {{"disaggregated", "disagg"}, flag(FIELD(server.layout.disaggregated))},
       {{"input", "isl", "input_tokens"}, count(FIELD(workload.input_tokens))},
       {{"output", "osl", "output_tokens"}, count(FIELD(workload.output_tokens))},
       {{"dataset"}, text(FIELD(workload.dataset))},
@@ -236,21 +228,29 @@ std::vector<std::vector<std::string>> import_columns() {
   return names;
 }
 
+Result<> set_given(const std::map<std::string, std::string>& given, Record& record) {
+  for (const auto& [title, value] : given) {
+    const Column* column = find_column(title);
+    if (column == nullptr) return fail(ErrorCode::kInvalidArgument, "no column '{}' to set", title);
+    HEADROOM_TRY_VOID(set_cell(*column, "given", title, value, record));
+  }
+  if (record.hardware.devices) record.hardware.devices_source = kDevicesStated;
+  return {};
+}
+
 Result<Imported> import_csv(std::string_view content, std::string_view name,
                             const std::map<std::string, std::string>& given) {
   HEADROOM_TRY(const auto rows, read_csv(content, name));
   if (rows.empty()) return fail(ErrorCode::kDataLoss, "{}: empty, no header", name);
   Imported imported;
   HEADROOM_TRY(const Header header, read_header(rows[0], name, imported.unknown_columns));
-  Record base_record;
-  for (const auto& [title, value] : given) {
-    const Column* column = find_column(title);
-    if (column == nullptr) return fail(ErrorCode::kInvalidArgument, "no column '{}' to set", title);
-    if (std::ranges::find(header.columns, column) != header.columns.end())
+  for (const auto& [title, value] : given)
+    if (const Column* column = find_column(title);
+        std::ranges::find(header.columns, column) != header.columns.end() && column != nullptr)
       return fail(ErrorCode::kInvalidArgument,
                   "{}: column '{}' is in the file, so it cannot be set", name, title);
-    HEADROOM_TRY_VOID(set_cell(*column, "given", title, value, base_record));
-  }
+  Record base_record;
+  HEADROOM_TRY_VOID(set_given(given, base_record));
   for (size_t r = 1; r < rows.size(); ++r) {
     const CsvRecord& row = rows[r];
     const std::string where = fmt::format("{}:{}", name, row.line);

@@ -1,7 +1,7 @@
 // Exported records back from JSON, with their ids checked; and the choice of a format.
 #include <simdjson.h>
 
-#include "results/import.h"
+#include "results/import_json.h"
 #include "results/record_dom.h"
 
 namespace headroom::results {
@@ -58,10 +58,12 @@ Result<Imported> import_text(std::string_view text, std::string_view name, Impor
                              const std::map<std::string, std::string>& given) {
   if (format == ImportFormat::kAuto) {
     const size_t first = text.find_first_not_of(" \t\r\n");
-    const bool json = first != std::string_view::npos && text[first] == '{';
-    format = json ? ImportFormat::kRecords : ImportFormat::kCsv;
+    const bool json = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+    const bool ours = json && text.substr(first, 200).find("\"records\"") != std::string_view::npos;
+    format = ours ? ImportFormat::kRecords : json ? ImportFormat::kJson : ImportFormat::kCsv;
   }
   if (format == ImportFormat::kCsv) return import_csv(text, name, given);
+  if (format == ImportFormat::kJson) return import_json(text, name, "", given);
   if (!given.empty())
     return fail(ErrorCode::kInvalidArgument, "{}: records are whole; nothing can be set on them",
                 name);

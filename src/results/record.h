@@ -17,13 +17,25 @@ namespace headroom::results {
 // Derived figures (interactivity, tok/s/GPU, headroom) are computed by analysis/, never stored.
 
 /// Where the count of devices came from; it divides every "per GPU" figure.
-inline constexpr std::string_view kDevicesDetected = "detected";  // on a server that we started
-inline constexpr std::string_view kDevicesStated = "stated";      // --hardware NAME --devices N
+inline constexpr std::string_view kDevicesDetected = "detected";    // on a server that we started
+inline constexpr std::string_view kDevicesStated = "stated";        // --hardware NAME --devices N
+inline constexpr std::string_view kDevicesPublished = "published";  // a column of the source
+inline constexpr std::string_view kDevicesDerived = "derived";      // from tp x pp: replicas unseen
+
+/// One side of a disaggregated server; tp, pp, … of each of its workers.
+struct Role {
+  std::optional<int64_t> workers, tp, pp, ep, dcp, pcp;
+  std::optional<bool> dp_attention;
+  std::optional<int64_t> devices;  // of all its workers
+  std::string hardware;            // where the two sides differ
+};
 
 struct Layout {
   std::optional<int64_t> tp, pp, ep;
+  std::optional<int64_t> dcp, pcp;  // context parallel sizes of decode and of prefill
   std::optional<bool> dp_attention;
-  std::optional<int64_t> prefill_workers, decode_workers;
+  std::optional<bool> multinode, disaggregated;
+  std::optional<Role> prefill, decode;
 };
 
 /// What served.
@@ -141,10 +153,14 @@ struct Printed {
 /// Figures of an imported point: its source's columns, untouched. Times are medians unless
 /// `statistic` names another.
 struct Published {
+  std::string source;  // "inferencex row", "vllm bench serve", …
   std::optional<Printed> tok_s_gpu, input_tok_s_gpu, output_tok_s_gpu;
   std::optional<Printed> tpot_ms, interactivity;  // two columns, each with its own rounding
   std::optional<Printed> ttft_ms, itl_ms, e2e_ms;
   std::string statistic;  // "mean", "p99", …
+  /// Every other published statistic: "p99_ttft_ms", "mean_tpot_ms", "p90_interactivity".
+  std::map<std::string, Printed> statistics;
+  std::map<std::string, std::string> columns;  // what the source says besides, by its own names
 };
 
 /// One line of the server's plan: which kernel serves an op and why the others do not.

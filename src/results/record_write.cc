@@ -47,7 +47,11 @@ template <typename T>
 bool write(JsonWriter& json, const char* name, const std::map<std::string, T>& map) {
   if (map.empty()) return false;
   json.key(name).begin_object();
-  for (const auto& [key, value] : map) json.field(key, value);
+  for (const auto& [key, value] : map)
+    if constexpr (std::is_same_v<T, Printed>)
+      json.field(key, value.text);
+    else
+      json.field(key, value);
   json.end_object();
   return true;
 }
