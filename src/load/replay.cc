@@ -33,7 +33,9 @@ class Line {
     if (on) text_ += fmt::format(" {}", name);
   }
   void text(std::string_view name, const std::string& value) {
-    if (!value.empty()) text_ += fmt::format(" {} {}", name, shell_word(value));
+    // A value that begins like an option must not be taken for one.
+    const char between = value.starts_with('-') ? '=' : ' ';
+    if (!value.empty()) text_ += fmt::format(" {}{}{}", name, between, shell_word(value));
   }
   template <typename T>
   void number(std::string_view name, const T& value) {

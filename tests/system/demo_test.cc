@@ -64,8 +64,7 @@ TEST(Demo, MeasuresThreeServersAndWritesTheReport) {
                               list.string())),
             0);
   const std::string records = headroom::base::read_file(list).value();
-  for (const char* recipe : {"reference bf16", " fp8"})
-    EXPECT_THAT(records, HasSubstr(recipe));
+  for (const char* recipe : {"reference bf16", " fp8"}) EXPECT_THAT(records, HasSubstr(recipe));
   fs::remove_all(folder);
 }
 
