@@ -25,9 +25,8 @@ std::string dataset_help() {
 
 void define_server(CLI::App& sub, BenchArguments& a) {
   load::BenchOptions& b = a.bench;
-  sub.add_option("--url", b.url, "http(s)://host:port, with or without /v1, or unix:/file")
-      ->required();
-  sub.add_option("--model", b.workload.model, "the model's name at the server")->required();
+  sub.add_option("--url", b.url, "http(s)://host:port, with or without /v1, or unix:/file");
+  sub.add_option("--model", b.workload.model, "the model's name at the server");
   sub.add_option("--endpoint", a.endpoint, "completions or chat")->capture_default_str();
   sub.add_option("--header", b.headers, "\"Name: value\", may be repeated");
   auto* key = sub.add_option("--api-key", b.api_key, "sent as a bearer token, never stored");

@@ -70,10 +70,11 @@ bool ChildProcess::running() {
   return false;
 }
 
-void ChildProcess::stop() {
+void ChildProcess::stop(std::chrono::milliseconds patience) {
   if (!running()) return;
   ::kill(pid_, SIGTERM);
-  for (int i = 0; i < 100 && running(); ++i)
+  for (auto waited = patience.zero(); waited < patience && running();
+       waited += std::chrono::milliseconds(20))
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -25,8 +26,8 @@ class ChildProcess {
 
   /// True while it has not ended.
   bool running();
-  /// SIGTERM, two seconds, SIGKILL; waits for the end.
-  void stop();
+  /// SIGTERM, then patience, then SIGKILL; waits for the end.
+  void stop(std::chrono::milliseconds patience = std::chrono::seconds(2));
 
  private:
   explicit ChildProcess(pid_t pid) : pid_(pid) {}

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "bench_options.h"
+#include "bench_self_test.h"
 #include "commands.h"
 #include "load/bench.h"
 #include "load/point_report.h"
@@ -17,7 +18,9 @@ extern "C" void on_interrupt(int) {
   std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the program at once
 }
 
-using Options = BenchArguments;
+struct Options : BenchArguments {
+  SelfTestFlags self_test;
+};
 
 void print_json(const Options& o, const load::BenchOutcome& outcome) {
   base::JsonWriter json;
@@ -56,16 +59,28 @@ void print_summary(const Options& o, const load::BenchOutcome& outcome) {
                outcome.stored == 1 ? "" : "s", o.db, outcome.run);
 }
 
+void catch_interrupts() {
+  struct sigaction action{};
+  action.sa_handler = on_interrupt;  // without SA_RESTART: the wait for events ends at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
 CommandResult run_command(Options& o) {
+  if (o.self_test.wanted) {
+    catch_interrupts();
+    return run_self_test(o.self_test, o.json, g_stop);
+  }
+  for (const auto& [name, value] :
+       {std::pair("--url", &o.bench.url), {"--model", &o.bench.workload.model}})
+    if (value->empty())
+      return base::fail(base::ErrorCode::kInvalidArgument, "{} is required", name);
   HEADROOM_TRY_VOID(finish_bench_arguments(o));
   std::optional<results::Store> store;
   if (!o.db.empty()) {
     HEADROOM_TRY(store, results::Store::open(o.db));
   }
-  struct sigaction action{};
-  action.sa_handler = on_interrupt;  // without SA_RESTART: the wait for events ends at once
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  catch_interrupts();
   const auto on_point = [&](const load::BenchPoint& point) {
     if (o.json) return;
     fmt::print("{}\n", load::point_line(point.record));
@@ -102,6 +117,7 @@ void add_bench(CLI::App& app, std::function<CommandResult()>& run) {
   Options& o = *options;
   CLI::App* sub = app.add_subcommand("bench", "measure an OpenAI-compatible server");
   define_bench_options(*sub, o);
+  add_self_test_options(*sub, o.self_test);
   sub->footer(
       "Example:\n  headroom bench --url http://127.0.0.1:8000 --model tiny-mla --concurrency 1,4,16"
       " --input 512 --output 64 --db results.db");

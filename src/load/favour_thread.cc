@@ -1,4 +1,5 @@
 // Scheduling of the loop's thread.
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -24,6 +25,8 @@ struct SchedulingAttributes {
 }  // namespace
 
 std::string favour_this_thread() {
+  if (const int policy = sched_getscheduler(0); policy == SCHED_FIFO || policy == SCHED_RR)
+    return "real time";  // the caller chose better
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   // Since Linux 6.12 an ordinary thread may ask for a slice; who asks for little is served sooner.
   constexpr uint64_t kSliceNs = 100'000;
