@@ -119,6 +119,7 @@ void add_self_test_options(CLI::App& bench, SelfTestFlags& flags) {
   add("--interval", flags.interval_ms, "ms between a stream's tokens [25]");
   add("--rounds", flags.rounds, "requests of a stream in the steady window [10]");
   add("--many-streams", flags.many_streams, "of the case with many streams [20000]");
+  group->add_option("--case", flags.only, "only cases whose names contain this")->needs(self);
   group->add_flag("--hog", flags.hog, "a CPU hog beside every case")->needs(self);
   group->add_flag("--quick", flags.quick, "few streams, short")->needs(self);
 }
@@ -130,6 +131,7 @@ CommandResult run_self_test(const SelfTestFlags& flags, bool json, const std::at
   options.many_streams = flags.many_streams.value_or(options.many_streams);
   options.interval_ms = flags.interval_ms.value_or(options.interval_ms);
   options.hog = flags.hog;
+  options.only = flags.only;
   const Cores cores = choose_cores();
   options.client_cpu = cores.client;
   const auto start = [&](const std::string& script, int64_t connections) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "commands.h"
 
@@ -11,6 +12,7 @@ namespace headroom::apps {
 
 struct SelfTestFlags {
   bool wanted = false, hog = false, quick = false;
+  std::string only;
   std::optional<int64_t> streams, rounds, many_streams;
   std::optional<double> interval_ms;
 };

@@ -24,6 +24,7 @@ struct SelfTestOptions {
   std::vector<double> rates = {100, 1000, 5000};
   double rate_seconds = 10;
   bool hog = false;               // a CPU hog beside every case, not just beside its own
+  std::string only;               // cases whose names contain this; empty: all
   std::optional<int> client_cpu;  // the loop is pinned there, and hogs are too
 };
 /// The same cases with few streams and short: some ten seconds in all.
