@@ -57,7 +57,7 @@ base::Result<fs::path> find_model(const std::string& asked) {
     if (fs::exists(fs::path(asked) / "config.json")) return fs::path(asked);
     return fail(ErrorCode::kNotFound, "{}: holds no config.json", asked);
   }
-  HEADROOM_TRY(const fs::path program, own_program());
+  HEADROOM_TRY(const fs::path program, sweep::own_program());
   std::vector<fs::path> places = {"models/tiny-mla"};
   for (fs::path up = program.parent_path(); up.has_relative_path(); up = up.parent_path()) {
     places.push_back(up / "models/tiny-mla");

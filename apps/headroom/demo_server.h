@@ -6,25 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "child_process.h"
+#include "sweep/server.h"
 
 namespace headroom::apps {
 
 class DemoServer {
  public:
-  /// Starts `headroom serve MODEL arguments…` on a free port and waits until it says that it is
-  /// ready. Errors: kUnavailable with the server's own last line, kCancelled when `stop` is set.
+  /// Starts `headroom serve MODEL arguments…` on a free port and waits until it is
+  /// healthy. Errors: kUnavailable with the server's own last line, kCancelled when `stop` is set.
   static base::Result<DemoServer> start(const std::filesystem::path& model,
                                         const std::vector<std::string>& arguments,
                                         const std::filesystem::path& log,
                                         const std::atomic<bool>& stop);
-  const std::string& url() const { return url_; }
+  const std::string& url() const { return server_.url(); }
 
  private:
-  DemoServer(ChildProcess child, std::string url)
-      : child_(std::move(child)), url_(std::move(url)) {}
-  ChildProcess child_;
-  std::string url_;
+  explicit DemoServer(sweep::Server server) : server_(std::move(server)) {}
+  sweep::Server server_;
 };
 
 }  // namespace headroom::apps
