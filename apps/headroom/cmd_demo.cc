@@ -14,7 +14,7 @@
 #include "limit/machine.h"
 #include "load/bench.h"
 #include "results/store.h"
-#include "shell_text.h"
+#include "sweep/shell_text.h"
 
 namespace headroom::apps {
 namespace {
@@ -299,7 +299,7 @@ CommandResult run_demo(const Options& o) {
     again.insert(again.end(),
                  {"--run", "run=" + run.records.front().record.run, "--name", run.name});
   again.insert(again.end(), {"--span", "whole", "--out", page.string()});
-  report.command = shell_text(again);
+  report.command = sweep::shell_text(again);
   report.compare = compare_options();
   report.limit.shape = fs::absolute(model).string();
   report.limit.hardware = "this";

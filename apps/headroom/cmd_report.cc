@@ -7,7 +7,7 @@
 #include "base/json_writer.h"
 #include "commands.h"
 #include "dash/report.h"
-#include "shell_text.h"
+#include "sweep/shell_text.h"
 
 namespace headroom::apps {
 namespace {
@@ -39,7 +39,7 @@ std::string command_text(const Options& o) {
   if (o.percentile != 50) add("--percentile", fmt::format("{}", o.percentile));
   if (o.extrapolate) words.emplace_back("--extrapolate");
   add("--out", o.out);
-  return shell_text(words);
+  return sweep::shell_text(words);
 }
 
 base::Result<std::vector<dash::ReportRun>> read_runs(const Options& o) {

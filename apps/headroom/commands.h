@@ -28,7 +28,8 @@ using AddCommand = void (*)(CLI::App& app, std::function<CommandResult()>& run);
   X(plan) \
   X(report) \
   X(serve) \
-  X(store)
+  X(store) \
+  X(sweep)
 
 #define HEADROOM_DECLARE(name) void add_##name(CLI::App& app, std::function<CommandResult()>& run);
 HEADROOM_COMMANDS(HEADROOM_DECLARE)

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace headroom::apps {
+namespace headroom::sweep {
 
 inline std::string shell_text(const std::vector<std::string>& words) {
   std::string text;
@@ -31,4 +31,4 @@ inline std::string shell_text(const std::vector<std::string>& words) {
   return text;
 }
 
-}  // namespace headroom::apps
+}  // namespace headroom::sweep

@@ -1,0 +1,60 @@
+// Plan: a recipe's search space as server configurations and the points measured on each.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sweep/recipe.h"
+
+namespace headroom::sweep {
+
+/// One level of load; neither: the recipe's schedule or trace.
+struct Load {
+  std::optional<int64_t> concurrency;
+  std::optional<double> rate;
+  bool operator==(const Load&) const = default;
+};
+std::string load_text(const Load& load);  // "16 streams", "2.5 req/s", "schedule"
+
+/// Everything about a server, with templates filled but for ${port}, ${node} and ${env:…}.
+struct Configuration {
+  std::string label;  // the axes' values: "tp=8 block-size=1"; "-" when there is no axis
+  std::map<std::string, std::string> variables;
+  std::vector<std::string> command;  // kHeadroom: from "serve" on; kContainer: behind the image
+  std::map<std::string, std::string> environment;
+  std::string image, url, health, model_path;
+  std::vector<std::string> options;           // of the container runtime
+  std::vector<std::string> launcher_options;  // of ssh or sbatch
+  std::map<std::string, std::string> facts;   // for records: framework, tp, flags …
+  std::optional<int64_t> devices;
+  /// SHA-256 of all that the recipe fixes here, the load and the repeat aside.
+  std::string fingerprint;
+};
+
+struct PlannedPoint {
+  size_t configuration = 0;
+  Load load;
+  std::string digest;  // record.point
+};
+
+struct Plan {
+  std::vector<Configuration> configurations;
+  std::vector<PlannedPoint> points;  // grouped by configuration
+};
+
+/// `overrides`: variables of the recipe with another value; unknown ones are errors, as are
+/// templates that name unknown variables (with the line of their search entry).
+base::Result<Plan> make_plan(const Recipe& recipe,
+                             const std::map<std::string, std::string>& overrides = {});
+
+std::string point_digest(const Configuration& configuration, const Load& load);
+
+/// What `load::run_bench` needs for a point of `configuration` at `load`; the url is the caller's.
+load::BenchOptions bench_options(const Recipe& recipe, const Configuration& configuration,
+                                 const Load& load);
+
+std::string sha256_hex(std::string_view text);
+
+}  // namespace headroom::sweep

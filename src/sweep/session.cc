@@ -1,0 +1,276 @@
+// Starting a configuration's server, warming it up, and measuring its points.
+#include "sweep/session.h"
+
+#include <unistd.h>
+
+#include <chrono>
+
+#include "base/clock.h"
+#include "environment/environment.h"
+#include "load/point_report.h"
+
+namespace headroom::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ErrorCode;
+
+double since_s(int64_t start) {
+  return static_cast<double>(base::now_ns() - start) * 1e-9;
+}
+
+/// Sets `stop` when the user does or `limit_s` have passed, and remembers which.
+class Deadline {
+ public:
+  Deadline(double limit_s, const std::atomic<bool>* user)
+      : thread_([this, limit_s, user, start = base::now_ns()] {
+          while (!over_) {
+            if (user != nullptr && *user) break;
+            if (since_s(start) > limit_s) {
+              passed_ = true;
+              break;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+          }
+          if (!over_) stop_ = true;
+        }) {}
+  ~Deadline() {
+    over_ = true;
+    thread_.join();
+  }
+  const std::atomic<bool>* stop() const { return &stop_; }
+  bool passed() const { return passed_; }
+
+ private:
+  std::atomic<bool> stop_{false}, over_{false}, passed_{false};
+  std::thread thread_;
+};
+
+std::string file_name(const std::string& label) {
+  std::string name;
+  for (const char c : label)
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' ? c : '_';
+  return name.substr(0, 80);
+}
+
+/// Of a measured point in which too little worked.
+std::string failures_text(const results::Record& record) {
+  std::string text;
+  for (const auto& [kind, count] : record.measures.requests_failed)
+    text += fmt::format("{}{} ×{}", text.empty() ? "" : ", ", kind, count);
+  return text.empty() ? "no request was sent" : text;
+}
+
+}  // namespace
+
+double SweepState::elapsed_s() const {
+  return since_s(started_ns);
+}
+
+std::optional<double> SweepState::dollars_after(double seconds,
+                                                std::optional<int64_t> devices) const {
+  if (!recipe.limits.dollars_per_device_hour || !devices) return std::nullopt;
+  return (elapsed_s() + seconds) / 3600 * static_cast<double>(*devices) *
+         *recipe.limits.dollars_per_device_hour;
+}
+
+Session::~Session() {
+  if (server_) server_->stop();
+}
+
+bool Session::start() {
+  const Recipe& recipe = state_.recipe;
+  const size_t number = ++state_.sessions;
+  std::error_code made;
+  const fs::path folder = state_.options.logs / file_name(state_.choice.run);
+  fs::create_directories(folder, made);
+  if (made) {
+    failure_ = fmt::format("{}: {}", folder.string(), made.message());
+    return false;
+  }
+  const fs::path log = folder / fmt::format("{}-{}-{}.log", base::utc_text(base::unix_ns()), number,
+                                            file_name(configuration_.label));
+  const std::string name =
+      fmt::format("headroom-{}-{}-{}", file_name(recipe.name), ::getpid(), number);
+  auto launch = launch_of(recipe, configuration_, log, name);
+  if (!launch) {
+    failure_ = launch.error().message;
+    return false;
+  }
+  const std::string what = fmt::format("{}: starting the server", configuration_.label);
+  state_.view->begin(what, estimate_start(configuration_, recipe, state_.stored).seconds);
+  auto server = Server::start(*launch, recipe.timeouts.server, state_.options.stop);
+  state_.view->end();
+  if (!server) {
+    if (server.error().code == ErrorCode::kCancelled) state_.stopped = true;
+    failure_ = server.error().message;
+    return false;
+  }
+  server_ = std::move(*server);
+  if (recipe.server.kind != ServerKind::kUrl)
+    state_.view->line(fmt::format("{}: the server is up after {}", configuration_.label,
+                                  base::duration_text(server_->start_seconds())));
+  warm_up();
+  return failure_.empty();
+}
+
+/// One request that is not kept: what the first one compiles, loads or captures is no point's time.
+void Session::warm_up() {
+  load::BenchOptions bench = bench_options(state_.recipe, configuration_, {1, std::nullopt});
+  bench.url = server_->url();
+  bench.rates = {};
+  bench.concurrency = {1};
+  bench.requests = 1;
+  bench.duration_s.reset();
+  bench.warmup = 0;
+  bench.max_failures_percent = 100;
+  bench.arrival = {};
+  bench.workload.turns = 1;
+  const Deadline deadline(state_.recipe.timeouts.warmup_s, state_.options.stop);
+  state_.view->begin(fmt::format("{}: first request", configuration_.label), 1);
+  const load::BenchOutcome outcome = load::run_bench(bench, nullptr, {}, deadline.stop());
+  state_.view->end();
+  facts_ = outcome.server_facts;
+  if (deadline.passed()) {
+    failure_ = fmt::format("the first request took more than {} (timeouts.warmup)",
+                           base::duration_text(state_.recipe.timeouts.warmup_s));
+  } else if (outcome.error && outcome.error->code == ErrorCode::kCancelled) {
+    state_.stopped = true;
+    failure_ = "interrupted";
+  } else if (outcome.error) {
+    failure_ = fmt::format("the first request: {}", outcome.error->message);
+  }
+  if (!failure_.empty() && !server_->running()) failure_ += "; " + server_->end_text();
+}
+
+bool Session::within_limits(const Load& load, double expected_s) {
+  const Limits& limits = state_.recipe.limits;
+  std::string text;
+  if (limits.seconds && state_.elapsed_s() + expected_s > *limits.seconds)
+    text =
+        fmt::format("limits.time {}: {} have passed and {} would take about {}",
+                    base::duration_text(*limits.seconds), base::duration_text(state_.elapsed_s()),
+                    load_text(load), base::duration_text(expected_s));
+  const auto dollars = state_.dollars_after(expected_s, configuration_.devices);
+  if (limits.dollars && dollars && *dollars > *limits.dollars)
+    text = fmt::format("limits.dollars {:.2f}: with {} it would be about {:.2f}", *limits.dollars,
+                       load_text(load), *dollars);
+  if (text.empty()) return true;
+  state_.outcome.notes.push_back("stopped by " + text);
+  state_.stopped = true;
+  return false;
+}
+
+PointResult Session::failed(PointResult result, std::string reason) const {
+  result.state = PointState::kFailed;
+  result.reason = std::move(reason);
+  state_.view->line(fmt::format("[{}/{}] {}, {}: failed: {}", state_.number, state_.total,
+                                configuration_.label, load_text(result.load), result.reason));
+  return result;
+}
+
+std::optional<PointResult> Session::measure(const Load& load, int64_t repeat) {
+  PointResult result;
+  result.configuration = configuration_.label;
+  result.load = load;
+  result.repeat = repeat;
+  if (state_.stopped) return std::nullopt;
+  if (state_.options.stop != nullptr && *state_.options.stop) {
+    state_.stopped = true;
+    return std::nullopt;
+  }
+  const double expected =
+      estimate_point(state_.recipe, configuration_, load, state_.stored).seconds;
+  const double starting =
+      server_ ? 0 : estimate_start(configuration_, state_.recipe, state_.stored).seconds;
+  if (!failure_.empty()) {
+    ++state_.number;
+    return failed(std::move(result), failure_);
+  }
+  if (!within_limits(load, expected + starting)) return std::nullopt;
+  if (!server_ && !start()) {
+    if (state_.stopped) return std::nullopt;
+    ++state_.number;
+    return failed(std::move(result), failure_);
+  }
+  ++state_.number;
+  load::BenchOptions bench = bench_options(state_.recipe, configuration_, load);
+  bench.url = server_->url();
+  bench.run = state_.choice.run;
+  bench.point = point_digest(configuration_, load);
+  bench.repeat = repeat;
+  bench.eval = eval_;
+  bench.point_timeout_s = state_.recipe.timeouts.point_s;
+  bench.server_facts = facts_;
+  const int64_t start = base::now_ns();
+  state_.view->begin(
+      fmt::format("[{}/{}] {}, {}{}", state_.number, state_.total, configuration_.label,
+                  load_text(load),
+                  state_.recipe.repeats > 1 ? fmt::format(", repeat {}", repeat) : ""),
+      expected);
+  // A point that does not end by itself when its time is over is dropped a little later.
+  const double grace = 5 + 0.1 * state_.recipe.timeouts.point_s;
+  const Deadline deadline(state_.recipe.timeouts.point_s + grace, state_.options.stop);
+  load::BenchOutcome outcome = load::run_bench(bench, nullptr, {}, deadline.stop());
+  const double seconds = since_s(start);
+  state_.view->end();
+  if (deadline.passed())
+    return failed(std::move(result),
+                  fmt::format("took more than {} (timeouts.point)",
+                              base::duration_text(state_.recipe.timeouts.point_s)));
+  if (outcome.error && outcome.error->code == ErrorCode::kCancelled) {
+    state_.stopped = true;
+    return std::nullopt;
+  }
+  if (!server_->running()) {
+    failure_ = server_->end_text();
+    return failed(std::move(result), failure_);
+  }
+  return keep(std::move(result), std::move(outcome), seconds);
+}
+
+PointResult Session::keep(PointResult result, load::BenchOutcome outcome, double seconds) {
+  if (outcome.points.empty())
+    return failed(std::move(result), outcome.error ? outcome.error->message : "nothing measured");
+  results::Record record = std::move(outcome.points.back().record);
+  if (record.measures.requests_ok.value_or(0) == 0)
+    return failed(std::move(result),
+                  fmt::format("no request succeeded: {}", failures_text(record)));
+  record.run = state_.choice.run;
+  record.point = point_digest(configuration_, result.load);
+  record.repeat = result.repeat;
+  record.server.recipe_fingerprint = configuration_.fingerprint;
+  for (const auto& [name, value] : configuration_.environment)
+    record.server.environment[name] = value;
+  if (state_.recipe.server.kind != ServerKind::kUrl &&
+      state_.recipe.server.launcher.kind == LauncherKind::kLocal) {
+    static const environment::Manifest manifest = environment::describe();
+    for (const auto& [name, value] : manifest)
+      if (!name.starts_with("env.")) record.server.environment.emplace(name, value);
+  }
+  if (eval_) record.measures.eval = eval_;
+  auto& settings = record.measures.client.settings;
+  if (server_->start_seconds() > 0)
+    settings[kStartSetting] = fmt::format("{:.1f}", server_->start_seconds());
+  settings[kPointSetting] = fmt::format("{:.2f}", seconds);
+  record.replay = fmt::format("headroom sweep {} --again", state_.recipe.file);
+  if (const auto added = state_.store.add(record, "headroom sweep"); !added) {
+    state_.outcome.error = added.error();
+    state_.stopped = true;
+    return failed(std::move(result), added.error().message);
+  }
+  results::StoredRecord stored;
+  stored.id = results::record_id(record);
+  stored.record = std::move(record);
+  state_.view->line(fmt::format("[{}/{}] {}{}: {}", state_.number, state_.total,
+                                configuration_.label,
+                                state_.recipe.repeats > 1 ? fmt::format(" #{}", result.repeat) : "",
+                                load::point_line(stored.record)));
+  if (outcome.error) result.reason = outcome.error->message;
+  state_.stored.push_back(stored);
+  result.record = std::move(stored);
+  result.state = PointState::kMeasured;
+  return result;
+}
+
+}  // namespace headroom::sweep
