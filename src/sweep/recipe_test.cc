@@ -86,8 +86,8 @@ TEST(Recipe, FingerprintsForgetTheLoadAndTheWordingAndNothingElse) {
   const auto prints = [](const std::string& text) {
     const Recipe recipe = parse_recipe(text, "kimi.yaml").value();
     std::vector<std::string> result;
-    for (const Configuration& c : make_plan(recipe)->configurations)
-      result.push_back(c.fingerprint);
+    const Plan plan = make_plan(recipe).value();
+    for (const Configuration& c : plan.configurations) result.push_back(c.fingerprint);
     return result;
   };
   const auto base = prints(std::string(kText));
@@ -104,7 +104,7 @@ TEST(Recipe, FingerprintsForgetTheLoadAndTheWordingAndNothingElse) {
            {"--network=host", "--ipc=host"}})
     EXPECT_NE(prints(replaced(what, with)).front(), base.front()) << what;
   const Recipe recipe = parse_recipe(kText, "kimi.yaml").value();
-  const Configuration& c = make_plan(recipe)->configurations.front();
+  const Configuration c = make_plan(recipe)->configurations.front();
   EXPECT_NE(point_digest(c, {int64_t{4}, std::nullopt}),
             point_digest(c, {int64_t{8}, std::nullopt}));
   EXPECT_NE(point_digest(c, {int64_t{4}, std::nullopt}), point_digest(c, {std::nullopt, 4.0}));

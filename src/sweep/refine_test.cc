@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace headroom::sweep {
 namespace {
 
@@ -17,9 +19,9 @@ Level level(int64_t c, double speed, double peak, std::optional<double> slo = {}
   return result;
 }
 
-/// Total of a server whose step takes a + b·c: smooth, without a corner.
-Level smooth(int64_t c, double a, double b) {
-  const double tpot = a + b * static_cast<double>(c);
+/// A step takes √(1 + (c ÷ 20)²): flat at first, then proportional, with a rounded corner at 20.
+Level rounded(int64_t c) {
+  const double tpot = std::hypot(1.0, static_cast<double>(c) / 20);
   return {c, 1 / tpot, static_cast<double>(c) / tpot, {}};
 }
 
@@ -31,18 +33,17 @@ TEST(Refine, AStraightFrontierNeedsNothing) {
 
 TEST(Refine, AddsWhereTheFrontierBendsMost) {
   std::vector<Level> curve;
-  for (const int64_t c : {1, 4, 16, 64, 256}) curve.push_back(smooth(c, 1, 0.05));
+  for (const int64_t c : {1, 4, 16, 64, 256}) curve.push_back(rounded(c));
   const auto added = next_level(curve, {});
   ASSERT_TRUE(added);
   EXPECT_THAT(added->reason, HasSubstr("the frontier bends at"));
-  // The curve's corner is near c = a/b = 20: the levels asked for surround it, and they end.
   std::vector<int64_t> asked;
   for (int i = 0; i < 40; ++i) {
     const auto next = next_level(curve, {});
     if (!next) break;
     for (const Level& known : curve) ASSERT_NE(known.concurrency, next->concurrency);
     asked.push_back(next->concurrency);
-    curve.push_back(smooth(next->concurrency, 1, 0.05));
+    curve.push_back(rounded(next->concurrency));
   }
   EXPECT_LT(asked.size(), 40u);
   ASSERT_FALSE(asked.empty());
