@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "base/file.h"
-#include "child_process.h"
 #include "load/self_test/self_test.h"
+#include "sweep/child_process.h"
 
 namespace headroom::apps {
 
@@ -50,7 +50,7 @@ class MockProcess final : public load::MockHost {
     if (::mkdtemp(folder.data()) == nullptr)
       return fail(ErrorCode::kIo, "{}: no temporary folder", folder);
     auto self = std::unique_ptr<MockProcess>(new MockProcess(folder));
-    HEADROOM_TRY(const auto program, own_program());
+    HEADROOM_TRY(const auto program, sweep::own_program());
     std::vector<std::string> command = {program.string(),
                                         "mock",
                                         "--port",
@@ -63,7 +63,11 @@ class MockProcess final : public load::MockHost {
                                         "--truth",
                                         self->truth()};
     if (cpu) command.insert(command.end(), {"--cpu", std::to_string(*cpu)});
-    HEADROOM_TRY(ChildProcess child, ChildProcess::start(command, self->log()));
+    sweep::ChildOptions options;
+    options.command = command;
+    options.log = self->log();
+    options.grace_s = 20;  // it writes its log first
+    HEADROOM_TRY(sweep::ChildProcess child, sweep::ChildProcess::start(options));
     self->child_ = std::move(child);
     HEADROOM_TRY_VOID(self->find_url());
     return self;
@@ -76,7 +80,7 @@ class MockProcess final : public load::MockHost {
 
   std::string url() const override { return url_; }
   base::Result<std::vector<load::MockTruth>> stop() override {
-    child_->stop(std::chrono::seconds(20));  // it writes its log first
+    child_->stop();
     return load::read_truths(truth());
   }
 
@@ -103,7 +107,7 @@ class MockProcess final : public load::MockHost {
   }
 
   std::string folder_, url_;
-  std::optional<ChildProcess> child_;
+  std::optional<sweep::ChildProcess> child_;
 };
 
 }  // namespace
