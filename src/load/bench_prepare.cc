@@ -168,9 +168,11 @@ Result<Prepared> prepare_bench(const BenchOptions& options, const std::atomic<bo
   facts.workload = options.workload;
   facts.slo = options.slo;
   if (options.fresh_salt) facts.workload.salt = fresh_salt();
-  WorkloadOptions first =
-      options.workload;  // whatever is wrong with it, before any word to the server
-  first.tokenizer.clear();
+  // What is wrong with it is told before the server is asked.
+  WorkloadOptions first = facts.workload;
+  const auto choice = choose_dataset(first.dataset);
+  const bool fitted = choice && choice->kind->fitted;
+  if (fitted) first.tokenizer.clear();  // it is loaded once, below
   HEADROOM_TRY(p.workload, Workload::create(first));
   if (options.server_facts) {
     p.server = options.server_facts;
@@ -193,7 +195,11 @@ Result<Prepared> prepare_bench(const BenchOptions& options, const std::atomic<bo
   if (server.recipe_fingerprint.empty()) server.recipe_fingerprint = fingerprint(facts);
   facts.client_environment = environment::describe();
   fit_workload(options, p, stop);
-  HEADROOM_TRY(p.workload, Workload::create(facts.workload));
+  if (fitted) {
+    HEADROOM_TRY(p.workload, Workload::create(facts.workload));
+  } else {
+    p.workload->ask_token_ids(facts.workload.ask_token_ids);  // a large file is read once
+  }
   facts.dataset = p.workload->dataset_name();
   facts.distinct_prompts = p.workload->distinct_prompts();
   facts.shares_prefixes = p.workload->shares_prefixes();

@@ -73,7 +73,9 @@ std::vector<std::string> LiveView::lines(const PointProgress& progress) const {
   result.push_back(
       fmt::format("  TTFT {}   TPOT {}", percentiles(ttft_, 1), percentiles(tpot_, 2)));
   std::string failed = fmt::format("{} failed", progress.failed);
-  for (const auto& [kind, count] : failures_) failed += fmt::format(", {} {}", count, kind);
+  for (const auto& [kind, count] : failures_)
+    failed += fmt::format("{}{} {}", kind == failures_.begin()->first ? " (" : ", ", count, kind);
+  if (!failures_.empty()) failed += ')';
   result.push_back(fmt::format("  {} in flight   {}   client CPU {:.0f} % of a core",
                                progress.in_flight, failed,
                                elapsed > 0 ? (process_cpu_s() - cpu_started_) / elapsed * 100 : 0));

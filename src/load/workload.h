@@ -48,6 +48,8 @@ class Workload {
   std::unique_ptr<Conversation> conversation(uint64_t index) const;
 
   const WorkloadOptions& options() const { return options_; }
+  /// The one option that may still change: the dataset knows nothing of it.
+  void ask_token_ids(bool ask) { options_.ask_token_ids = ask; }
   /// The workload's name in records: "random", "text" or the file's name.
   std::string dataset_name() const;
   /// How lengths are distributed, for records: "fixed", "uniform 0.8-1", "as in the file".

@@ -43,6 +43,7 @@ struct DatasetKind {
   std::string_view name;
   std::string_view help;       // one line
   bool file = false;           // reads one: "NAME:FILE"
+  bool fitted = false;         // rests on options that come from the server: ids, words per token
   std::string_view extension;  // of files that are this kind when no name says so
   base::Result<std::unique_ptr<const Dataset>> (*open)(const WorkloadOptions& options,
                                                        const std::string& file);

@@ -188,6 +188,18 @@ TEST(Dataset, a_tokenizer_gives_exact_text_and_keeps_special_ids_out) {
   EXPECT_THAT(refused(o), HasSubstr("nowhere"));
 }
 
+TEST(Dataset, a_tokenizer_counts_the_prompts_of_files) {
+  const std::string folder = std::string(HEADROOM_SOURCE_DIR) + "/models/tiny-mla";
+  const auto tokenizer = text::Tokenizer::load(folder);
+  ASSERT_TRUE(tokenizer);
+  auto o = options(file_with("counted.txt", "the water of time\nan other prompt\n"));
+  EXPECT_FALSE(first_turn(made(o), 0).input_tokens);
+  o.tokenizer = folder;
+  EXPECT_EQ(first_turn(made(o), 1).input_tokens,
+            static_cast<int64_t>(tokenizer->encode("[s] an other prompt")->size()) +
+                (tokenizer->special_ids().add_bos ? 1 : 0));
+}
+
 TEST(Dataset, jsonl_rows_bring_their_own_fields) {
   auto o = options(file_with("rows.jsonl",
                              "{\"prompt\":\"hello\",\"max_tokens\":7,\"top_p\":0.5}\n"

@@ -9,14 +9,15 @@ namespace {
 
 // In the order of --help. A file whose name ends in no extension below has a prompt a line.
 constexpr DatasetKind kDatasets[] = {
-    {"random", "token ids, prompts of exactly --input tokens", false, "", open_random},
-    {"text", "random words, about --input tokens (exactly, with --tokenizer)", false, "",
+    {"random", "token ids, prompts of exactly --input tokens", false, true, "", open_random},
+    {"text", "random words, about --input tokens (exactly, with --tokenizer)", false, true, "",
      open_text},
-    {"lines", "a text file with a prompt a line", true, ".txt", open_lines},
-    {"jsonl", "objects with \"prompt\" or \"messages\", a line each", true, ".jsonl", open_jsonl},
-    {"sharegpt", "a ShareGPT file: the first question, or --turns of them", true, ".json",
+    {"lines", "a text file with a prompt a line", true, false, ".txt", open_lines},
+    {"jsonl", "objects with \"prompt\" or \"messages\", a line each", true, false, ".jsonl",
+     open_jsonl},
+    {"sharegpt", "a ShareGPT file: the first question, or --turns of them", true, false, ".json",
      open_sharegpt},
-    {"mooncake", "a Mooncake trace: lengths and shared blocks of its rows", true, "",
+    {"mooncake", "a Mooncake trace: lengths and shared blocks of its rows", true, true, "",
      open_mooncake},
 };
 

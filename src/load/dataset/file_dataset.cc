@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "load/text_lines.h"
+#include "text/tokenizer.h"
 
 namespace headroom::load {
 
@@ -28,6 +29,21 @@ class FileDataset final : public Dataset {
   uint64_t seed_;
 };
 
+/// With a tokenizer, how long the prompts are. What a chat template or an answer adds, only the
+/// server knows.
+Result<> count_tokens(const WorkloadOptions& options, std::vector<Row>& rows) {
+  if (options.tokenizer.empty() || options.endpoint == Endpoint::kChat) return {};
+  HEADROOM_TRY(const auto tokenizer, text::Tokenizer::load(options.tokenizer));
+  const int64_t bos = tokenizer.special_ids().add_bos ? 1 : 0;
+  for (Row& row : rows) {
+    Ask& first = row.front();
+    if (first.text.empty()) continue;
+    HEADROOM_TRY(const std::vector<int32_t> ids, tokenizer.encode(first.text));
+    first.tokens = static_cast<int64_t>(ids.size()) + bos;
+  }
+  return {};
+}
+
 bool valid_utf8(std::string_view text) {
   while (!text.empty()) {
     const size_t length = base::utf8_length(text);
@@ -51,6 +67,7 @@ Result<std::unique_ptr<const Dataset>> open_rows(const WorkloadOptions& options,
   HEADROOM_TRY(const std::string text, base::read_file(file));
   HEADROOM_TRY(std::vector<Row> rows, parse(options, file, text));
   if (rows.empty()) return fail(ErrorCode::kDataLoss, "{}: has no prompt", file);
+  HEADROOM_TRY_VOID(count_tokens(options, rows));
   return std::make_unique<FileDataset>(std::move(rows), options.seed);
 }
 
