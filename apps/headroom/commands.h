@@ -18,6 +18,7 @@ using AddCommand = void (*)(CLI::App& app, std::function<CommandResult()>& run);
   X(bench) \
   X(compare) \
   X(demo) \
+  X(eval) \
   X(export) \
   X(frontier) \
   X(generate) \
