@@ -38,7 +38,8 @@ void LoadClient::Impl::handle(const epoll_event& event) {
   }
   if (event.events & EPOLLOUT) flush(slot);
   if (c.generation != generation || !c.fd) return;
-  if (event.events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) readable(slot);
+  constexpr uint32_t kEnd = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+  if (event.events & (EPOLLIN | kEnd)) readable(slot, (event.events & kEnd) != 0);
 }
 
 void LoadClient::Impl::scan(int64_t now) {

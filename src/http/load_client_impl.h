@@ -29,6 +29,7 @@ struct LoadClient::Impl {
     bool reused = false;        // the connection has served a request before
     bool head_told = false;     // on_head was called
     bool want_write = false;    // registered for EPOLLOUT
+    bool peer_closed = false;   // its end was announced: no other request goes here
     bool tried_before = false;  // the listener was full
     size_t response_bytes = 0;  // of the running request
     size_t address = 0;         // index of the address in use
@@ -75,7 +76,7 @@ struct LoadClient::Impl {
   void submit(size_t slot);
   void flush(size_t slot);
   void watch(size_t slot, bool write);
-  void readable(size_t slot);
+  void readable(size_t slot, bool to_the_end);
   bool consume(size_t slot, std::string_view bytes, int64_t at);
   void handshake(size_t slot);
   void lost(size_t slot, const std::string& why);

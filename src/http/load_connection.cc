@@ -15,7 +15,7 @@ void LoadClient::Impl::drop(size_t slot) {
   c.fd.reset();
   c.tls.reset();
   c.state = State::kClosed;
-  c.reused = c.want_write = false;
+  c.reused = c.want_write = c.peer_closed = false;
   c.out.clear();
   c.out_offset = 0;
   ++c.generation;
@@ -58,7 +58,8 @@ bool LoadClient::Impl::try_connect(size_t slot) {
   ++connecting;
   stamps =
       options.kernel_stamps && options.url.unix_socket.empty() && StampClock::enable(c.fd.get());
-  epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP,
+  // Edges: level-triggered sets are polled a second time for every event that was handled.
+  epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
                     .data = {.u64 = (uint64_t{c.generation} << 32) | slot}};
   c.want_write = true;
   HEADROOM_CHECK(epoll_ctl(epoll.get(), EPOLL_CTL_ADD, c.fd.get(), &event) == 0,
@@ -131,9 +132,9 @@ void LoadClient::Impl::watch(size_t slot, bool write) {
   Connection& c = connections[slot];
   if (c.want_write == write) return;
   c.want_write = write;
-  epoll_event event{
-      .events = static_cast<uint32_t>(EPOLLIN | EPOLLRDHUP) | (write ? uint32_t{EPOLLOUT} : 0u),
-      .data = {.u64 = (uint64_t{c.generation} << 32) | slot}};
+  epoll_event event{.events = static_cast<uint32_t>(EPOLLIN | EPOLLRDHUP | EPOLLET) |
+                              (write ? uint32_t{EPOLLOUT} : 0u),
+                    .data = {.u64 = (uint64_t{c.generation} << 32) | slot}};
   epoll_ctl(epoll.get(), EPOLL_CTL_MOD, c.fd.get(), &event);
 }
 
@@ -148,7 +149,7 @@ void LoadClient::Impl::flush(size_t slot) {
     if (n < 0 && errno == EAGAIN) return watch(slot, true);
     // A server may answer (413, 400) and close before it has read everything: the answer lies in
     // the receive queue and says more than EPIPE.
-    if (n < 0) return readable(slot);
+    if (n < 0) return readable(slot, true);
     c.out_offset += static_cast<size_t>(n);
     if (c.out_offset == out.size() && c.busy && !c.sent && c.state == State::kOpen) {
       c.sent = true;
@@ -189,7 +190,7 @@ bool LoadClient::Impl::consume(size_t slot, std::string_view bytes, int64_t at) 
     handler->on_head(slot, c.parser.head(), at);
   }
   if (!c.parser.complete()) return true;
-  if (*eaten < bytes.size() || !c.parser.keep_alive() || !c.sent)
+  if (*eaten < bytes.size() || !c.parser.keep_alive() || !c.sent || c.peer_closed)
     drop(slot);
   else
     c.reused = true;
@@ -197,8 +198,10 @@ bool LoadClient::Impl::consume(size_t slot, std::string_view bytes, int64_t at) 
   return false;
 }
 
-void LoadClient::Impl::readable(size_t slot) {
+/// Reads until nothing is left; a short read says so too, unless the end may lie behind it.
+void LoadClient::Impl::readable(size_t slot, bool to_the_end) {
   Connection& c = connections[slot];
+  c.peer_closed |= to_the_end;
   alignas(cmsghdr) char control[kStampControlBytes];
   while (true) {
     iovec part{.iov_base = buffer.data(), .iov_len = buffer.size()};
@@ -220,18 +223,22 @@ void LoadClient::Impl::readable(size_t slot) {
     const std::string_view bytes(buffer.data(), static_cast<size_t>(n));
     if (c.tls) {
       c.tls->feed(bytes);
-      if (c.state == State::kHandshake) return handshake(slot);
+      if (c.state == State::kHandshake) {
+        handshake(slot);
+        if (c.state == State::kClosed || c.state == State::kQueued) return;
+      }
       std::string plain;
       const auto read = c.tls->read([&](std::string_view text) { plain += text; });
       if (!read) return lost(slot, read.error().message);
-      if (plain.empty()) return;  // session tickets and the like
-      if (!c.busy) return drop(slot);
-      if (!consume(slot, plain, at)) return;
+      if (!plain.empty()) {  // else session tickets and the like
+        if (!c.busy) return drop(slot);
+        if (!consume(slot, plain, at)) return;
+      }
     } else {
       if (!c.busy) return drop(slot);  // a byte that nobody asked for
       if (!consume(slot, bytes, at)) return;
     }
-    if (static_cast<size_t>(n) < buffer.size()) return;  // epoll tells when there is more
+    if (static_cast<size_t>(n) < buffer.size() && !to_the_end) return;
   }
 }
 

@@ -42,8 +42,29 @@ void SseParser::take_line(std::string_view line, Sink sink) {
   }
 }
 
+/// The usual event, "data: …\n\n" whole in the input, is handed on from where it lies. Returns the
+/// bytes taken, 0 for anything else.
+size_t SseParser::take_plain_event(std::string_view bytes, Sink sink) const {
+  constexpr std::string_view kData = "data: ";
+  if (!bytes.starts_with(kData)) return 0;
+  const size_t end = bytes.find('\n', kData.size());
+  if (end == std::string_view::npos || end + 1 >= bytes.size() || bytes[end + 1] != '\n' ||
+      end > limit_)
+    return 0;
+  const std::string_view data = bytes.substr(kData.size(), end - kData.size());
+  if (data.find('\r') != std::string_view::npos) return 0;
+  sink(SseEvent{{}, data});
+  return end + 2;
+}
+
 base::Result<> SseParser::feed(std::string_view bytes, Sink sink) {
   while (!bytes.empty()) {
+    if (started_ && !after_cr_ && !has_data_ && line_.empty() && name_.empty()) {
+      if (const size_t taken = take_plain_event(bytes, sink); taken > 0) {
+        bytes.remove_prefix(taken);
+        continue;
+      }
+    }
     if (after_cr_) {
       after_cr_ = false;
       if (bytes[0] == '\n') {

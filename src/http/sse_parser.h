@@ -39,6 +39,7 @@ class SseParser {
 
  private:
   void take_line(std::string_view line, Sink sink);
+  size_t take_plain_event(std::string_view bytes, Sink sink) const;
 
   size_t limit_;
   std::string line_;  // the unfinished line

@@ -8,17 +8,12 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "load/chunk_scanner.h"
 
 namespace headroom::load {
 
-struct Chunk {
-  bool content = false;              // text, reasoning, a tool call or a token: what starts TTFT
-  bool reasoning = false;            // content that is reasoning alone
-  bool choice = false;               // it has a choice at all; a usage chunk at the end has none
-  bool finished = false;             // a finish_reason
-  std::optional<int64_t> token_ids;  // tokens it names (vLLM's token_ids), if it does
-  std::optional<int64_t> prompt_tokens, output_tokens;  // usage so far or final
-  std::optional<std::string> error;                     // an error object instead of a chunk
+struct Chunk : ChunkFacts {
+  std::optional<std::string> error;  // an error object instead of a chunk
   std::string text;  // where asked for: what it adds to the answer, reasoning left out
 };
 

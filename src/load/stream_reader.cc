@@ -79,29 +79,35 @@ void StreamReader::take_event(const http::SseEvent& event, int64_t at, ChunkRead
     done_marker_ = true;
     return;
   }
+  if (!keep_answer_ && event.name != "error")
+    if (const auto facts = scan_chunk(event.data)) return take_chunk(*facts, at);
   const auto chunk = reader.read(event.data, keep_answer_);
   if (event.name == "error" && (!chunk || !chunk->error))
     return fail(Failure::kStreamError, std::string(event.data));
   if (!chunk) return fail(Failure::kBadStream, chunk.error().message);
   if (chunk->error) return fail(Failure::kStreamError, *chunk->error);
-  bool content = chunk->content;
-  int64_t tokens = chunk->token_ids.value_or(0);
-  if (chunk->output_tokens) {
+  if (keep_answer_) answer_ += chunk->text;
+  take_chunk(*chunk, at);
+}
+
+void StreamReader::take_chunk(const ChunkFacts& chunk, int64_t at) {
+  bool content = chunk.content;
+  int64_t tokens = chunk.token_ids.value_or(0);
+  if (chunk.output_tokens) {
     // A running usage tells the tokens of each chunk; the final one comes in a chunk of its own or
     // with the last token.
-    const int64_t fresh = *chunk->output_tokens - record.output_tokens.value_or(0);
+    const int64_t fresh = *chunk.output_tokens - record.output_tokens.value_or(0);
     const bool running = record.output_tokens.has_value() || marks_.empty();
-    if (running && fresh > 0 && chunk->choice && !chunk->finished) content = true;
+    if (running && fresh > 0 && chunk.choice && !chunk.finished) content = true;
     if (content && running && fresh > 0) tokens = fresh;
-    record.output_tokens = chunk->output_tokens;
+    record.output_tokens = chunk.output_tokens;
   }
-  if (chunk->prompt_tokens) record.prompt_tokens = chunk->prompt_tokens;
-  if (chunk->finished) finish_reason_ = true;
+  if (chunk.prompt_tokens) record.prompt_tokens = chunk.prompt_tokens;
+  if (chunk.finished) finish_reason_ = true;
   if (!content) return;
   content_now_ = true;
   if (!record.first_token) record.first_token = at;
-  if (!record.first_text && !chunk->reasoning) record.first_text = at;
-  if (keep_answer_) answer_ += chunk->text;
+  if (!record.first_text && !chunk.reasoning) record.first_text = at;
   if (!marks_.empty() && marks_.back().at == at) ++record.coalesced;
   record.last_token = at;
   ++record.chunks;

@@ -45,6 +45,7 @@ class StreamReader {
 
  private:
   void take_event(const http::SseEvent& event, int64_t at, ChunkReader& reader);
+  void take_chunk(const ChunkFacts& chunk, int64_t at);
   void fail(Failure how, std::string text);
   void judge_body(ChunkReader& reader);
   void take_whole(ChunkReader& reader);
