@@ -97,7 +97,9 @@ std::string cell(const Maybe& value, int decimals) {
 
 /// "16 streams" or "0.25 req/s".
 std::string load_text(const results::Workload& workload) {
-  if (workload.rate) return fmt::format("{:.4g} req/s", *workload.rate);
+  if (workload.rate)
+    return fmt::format("{:.4g} req/s{}", *workload.rate,
+                       workload.arrivals == "constant" ? "" : " " + workload.arrivals);
   if (workload.concurrency) return fmt::format("{} streams", *workload.concurrency);
   return workload.arrivals.empty() ? std::string(kAbsent) : workload.arrivals;
 }
