@@ -79,5 +79,73 @@ TEST(Bench, ImpossibleNumbersAreRefusedBeforeAnyRequest) {
   EXPECT_EQ(refused([](auto& o) { o.devices = 0; }), "devices 0 must be at least 1");
 }
 
+TEST(Bench, WhatASweepSaysGoesIntoTheRecordAndTheServerIsAskedOnce) {
+  const auto server = MockServer::start(*parse_mock_script("ttft=1,interval=1"));
+  ASSERT_TRUE(server);
+  BenchOptions options;
+  options.url = (*server)->url();
+  options.workload.model = "mock";
+  options.workload.input_tokens = 8;
+  options.workload.output_tokens = 2;
+  options.concurrency = {2};
+  options.requests = 6;
+  options.fresh_salt = true;
+  options.quiet = true;
+  options.run = "the run";
+  options.point = "the point";
+  options.server_environment = {{"driver", "570"}};
+  options.eval = results::Eval{};
+  options.eval->task = "gsm8k";
+  const BenchOutcome first = run_bench(options, nullptr);
+  ASSERT_FALSE(first.error) << first.error->message;
+  ASSERT_TRUE(first.server_facts);
+  const results::Record& record = first.points.at(0).record;
+  EXPECT_EQ(first.run, "the run");
+  EXPECT_EQ(record.run, "the run");
+  EXPECT_EQ(record.point, "the point");
+  EXPECT_EQ(record.server.environment.at("driver"), "570");
+  EXPECT_EQ(record.measures.eval->task, "gsm8k");
+  EXPECT_FALSE(record.measures.client.environment.empty());
+  EXPECT_THAT(record.replay, testing::HasSubstr("--concurrency 2 --requests 6 --warmup 2"));
+  EXPECT_EQ(record.replay.find("--salt"), std::string::npos);
+  const int64_t connections = (*server)->connections();
+  options.server_facts = first.server_facts;
+  const BenchOutcome second = run_bench(options, nullptr);
+  ASSERT_FALSE(second.error) << second.error->message;
+  EXPECT_EQ((*server)->connections() - connections, 2) << "the streams alone";
+  EXPECT_NE(second.points.at(0).record.measures.client.settings.at("salt"),
+            record.measures.client.settings.at("salt"));
+  EXPECT_EQ(second.points.at(0).record.server.recipe_fingerprint, record.server.recipe_fingerprint);
+}
+
+TEST(Bench, APointTimeoutKeepsWhatItHasAndTheRunGoesOn) {
+  const auto server = MockServer::start(*parse_mock_script("ttft=20,interval=1"));
+  ASSERT_TRUE(server);
+  BenchOptions options;
+  options.url = (*server)->url();
+  options.workload.model = "mock";
+  options.workload.input_tokens = 8;
+  options.workload.output_tokens = 2;
+  options.concurrency = {1, 2};
+  options.requests = 100'000;
+  options.point_timeout_s = 0.4;
+  options.quiet = true;
+  const BenchOutcome outcome = run_bench(options, nullptr);
+  EXPECT_FALSE(outcome.error) << outcome.error->message;
+  ASSERT_EQ(outcome.points.size(), 2u);
+  for (const BenchPoint& point : outcome.points) {
+    EXPECT_TRUE(point.record.measures.doubts.contains("interrupted"));
+    EXPECT_GT(point.record.measures.requests_ok.value_or(0), 3);
+  }
+}
+
+TEST(Bench, PercentilesOfFewSamplesSayNothing) {
+  EXPECT_EQ(percentile_refusal(99, 99), "99 samples, fewer than 100");
+  EXPECT_EQ(percentile_refusal(99, 100), "");
+  EXPECT_EQ(percentile_refusal(99.9, 999), "999 samples, fewer than 1000");
+  EXPECT_EQ(percentile_refusal(99.9, 1000), "");
+  EXPECT_EQ(percentile_refusal(50, 1), "");
+}
+
 }  // namespace
 }  // namespace headroom::load

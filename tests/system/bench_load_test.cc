@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <pty.h>
 #include <sys/socket.h>
 
 #include <boost/json.hpp>
@@ -334,6 +335,35 @@ TEST(BenchLoad, a_unix_socket_is_a_server_too) {
   EXPECT_THAT(run.err, HasSubstr("http 404"));
   EXPECT_THAT(run.err, HasSubstr("unix:" + path));
   (*server)->stop(std::chrono::milliseconds(100));
+}
+
+TEST(BenchLoad, a_terminal_shows_the_running_point) {
+  const auto server = mock("ttft=20,interval=5,fail_every=9");
+  int terminal = -1;
+  winsize size{40, 100, 0, 0};
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    const std::string url = server->url();
+    ::execl(HEADROOM_BINARY_DIR "/headroom", "headroom", "bench", "--url", url.c_str(), "--model",
+            "mock", "--concurrency", "2", "--requests", "30", "--output", "8", "--max-failures",
+            "100", nullptr);
+    ::_exit(127);
+  }
+  std::string shown;
+  char bytes[4096];
+  for (ssize_t n = 0; (n = ::read(terminal, bytes, sizeof bytes)) > 0;)
+    shown.append(bytes, static_cast<size_t>(n));
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ::close(terminal);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << shown;
+  for (const char* part : {"\x1b[4A", "2 streams", "/32 requests", "tok/s", "TTFT", "TPOT",
+                           "2 in flight", "(1 http 503)", "client CPU"})
+    EXPECT_THAT(shown, HasSubstr(part));
+  // The last block is taken off the screen before the results come.
+  EXPECT_LT(shown.rfind("\x1b[J"), shown.find("goodput") == std::string::npos
+                                       ? shown.find(" ok (")
+                                       : shown.find("goodput"));
 }
 
 TEST(BenchLoad, wrong_options_are_told_before_any_request) {
