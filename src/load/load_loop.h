@@ -86,8 +86,9 @@ class LoadLoop final : public http::LoadHandler {
   int64_t tokens_ = 0;  // not yet in the state
 };
 
-/// Asks the kernel to run this thread soon after it is woken: a short slice, where it may a higher
-/// priority, and timers without slack. Says what it got.
+/// Asks the kernel to run this thread as soon as it is woken: at the lowest real-time priority where
+/// this process may have one, else with a short slice, a better nice value and timers without slack.
+/// Says what it got.
 std::string favour_this_thread();
 
 }  // namespace headroom::load
