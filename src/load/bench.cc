@@ -73,6 +73,13 @@ class Runner {
 
  private:
   Result<PointRun> run(const Load& load, const PointOptions& point);
+  /// Some servers repeat the key that they refuse.
+  std::string without_key(std::string text) const {
+    const std::string& key = options_.api_key;
+    for (size_t at = 0; !key.empty() && (at = text.find(key, at)) != std::string::npos;)
+      text.replace(at, key.size(), "***");
+    return text;
+  }
 
   const BenchOptions& options_;
   const Prepared& prepared_;
@@ -98,7 +105,8 @@ Result<PointRun> Runner::run(const Load& load, const PointOptions& point) {
   };
   control.ended = [&](const RequestRecord& record, const std::string& why, int64_t start_ns) {
     const std::string line =
-        log_ ? request_line(record, why, start_ns, number_, label) : std::string();
+        log_ ? request_line(record, without_key(why), start_ns, outcome_.run, number_, label)
+             : std::string();
     const std::lock_guard lock(mutex);
     view.ended(record);
     if (log_) log_->add(line);
@@ -115,6 +123,7 @@ bool Runner::measure(const Load& load, const std::function<void(const BenchPoint
   ++number_;
   if (!run_result) {
     outcome_.error = run_result.error();
+    outcome_.error->message = without_key(std::move(outcome_.error->message));
     if (outcome_.error->code == ErrorCode::kCancelled && (stop_ == nullptr || !stop_->load()))
       outcome_.error = base::Error{
           ErrorCode::kUnavailable,

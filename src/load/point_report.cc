@@ -152,6 +152,10 @@ void write_point(base::JsonWriter& json, const results::Record& record, std::str
   json.begin_object().field("concurrency", record.workload.concurrency);
   json.field("rate", record.workload.rate).field("arrivals", record.workload.arrivals);
   json.field("arrival_detail", record.workload.arrival_detail);
+  json.field("dataset", record.workload.dataset);
+  json.field("input_lengths", record.workload.input_lengths);
+  json.field("output_lengths", record.workload.output_lengths);
+  json.field("turns", record.workload.turns);
   json.field("requests_sent", m.requests_sent).field("requests_ok", m.requests_ok);
   json.key("requests_failed").begin_object();
   for (const auto& [kind, count] : m.requests_failed) json.field(kind, count);

@@ -9,7 +9,7 @@
 namespace headroom::load {
 
 std::string request_line(const RequestRecord& r, const std::string& why, int64_t start_ns,
-                         size_t point, std::string_view load) {
+                         std::string_view run, size_t point, std::string_view load) {
   base::JsonWriter json;
   const auto at = [&](std::string_view name, const std::optional<int64_t>& time) {
     json.key(name);
@@ -18,7 +18,10 @@ std::string request_line(const RequestRecord& r, const std::string& why, int64_t
     else
       json.null();
   };
-  json.begin_object().field("point", static_cast<int64_t>(point)).field("load", load);
+  json.begin_object()
+      .field("run", run)
+      .field("point", static_cast<int64_t>(point))
+      .field("load", load);
   json.field("index", static_cast<int64_t>(r.index)).field("turn", static_cast<int64_t>(r.turn));
   json.field("slot", static_cast<int64_t>(r.slot)).field("warmup", r.warmup);
   json.key("failure");

@@ -10,10 +10,10 @@
 
 namespace headroom::load {
 
-/// One line: the point's number and load, and every stage of the request in milliseconds from the
-/// point's start; null for what did not happen.
+/// One line: the run, the point's number in it and its load, and every stage of the request in
+/// milliseconds from the point's start; null for what did not happen.
 std::string request_line(const RequestRecord& record, const std::string& why, int64_t start_ns,
-                         size_t point, std::string_view load);
+                         std::string_view run, size_t point, std::string_view load);
 
 class RequestLog {
  public:
