@@ -121,9 +121,9 @@ void define_results(CLI::App& sub, BenchArguments& a) {
   sub.add_option("--requests-out", b.requests_out, "JSON lines, one a request, as they end");
   sub.add_option("--label", b.label, "short name of this run");
   sub.add_option("--repeat", b.repeat, "number of this repetition");
-  sub.add_option("--recipe", a.recipe,
-                 "what the server does not tell: framework=vllm,version=1.0,tp=8,...")
-      ->delimiter(',');
+  sub.add_option(
+      "--recipe", a.recipe,
+      "what the server does not tell: framework=vllm,version=1.0,tp=8,... (\\, in a value)");
   sub.add_option("--hardware", b.hardware, "hardware that serves, e.g. h200");
   sub.add_option("--devices", b.devices, "how many of it: tok/s/GPU needs it");
   sub.add_option("--db", a.db, "store the points in this SQLite file");
@@ -160,6 +160,25 @@ Result<> read_arrival(BenchArguments& a) {
                 arrival.end_rate      ? "--end-rate"
                 : arrival.ramp_s != 0 ? "--ramp"
                                       : "--arrival " + a.arrival);
+  return {};
+}
+
+/// Entries stand between commas; a backslash makes a comma or a backslash part of the value.
+Result<> read_recipe(const std::vector<std::string>& lists,
+                     std::map<std::string, std::string>& recipe) {
+  for (const std::string& list : lists)
+    for (size_t at = 0; at <= list.size(); ++at) {
+      std::string entry;
+      for (; at < list.size() && list[at] != ','; ++at) {
+        const bool escape = list[at] == '\\' && at + 1 < list.size() &&
+                            (list[at + 1] == ',' || list[at + 1] == '\\');
+        entry += list[at += escape];
+      }
+      const size_t equals = entry.find('=');
+      if (equals == std::string::npos || equals == 0)
+        return fail(ErrorCode::kInvalidArgument, "--recipe {}: not key=value", entry);
+      recipe[entry.substr(0, equals)] = entry.substr(equals + 1);
+    }
   return {};
 }
 
@@ -208,12 +227,7 @@ Result<> finish_bench_arguments(BenchArguments& a) {
     return fail(ErrorCode::kInvalidArgument, "--api-key: has a line end in it");
   b.fresh_salt = !a.no_salt && a.salt.empty();
   w.salt = a.salt;
-  for (const std::string& entry : a.recipe) {
-    const size_t equals = entry.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return fail(ErrorCode::kInvalidArgument, "--recipe {}: not key=value", entry);
-    b.recipe[entry.substr(0, equals)] = entry.substr(equals + 1);
-  }
+  HEADROOM_TRY_VOID(read_recipe(a.recipe, b.recipe));
   if (a.token_range.empty()) return {};
   char rest = 0;
   if (std::sscanf(a.token_range.c_str(), "%ld:%ld%c", &w.token_low, &w.token_high, &rest) != 2)

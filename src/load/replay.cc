@@ -27,6 +27,16 @@ std::string shell_word(std::string_view text) {
   return result + "'";
 }
 
+/// Commas part the entries of a recipe.
+std::string escaped(const std::string& value) {
+  std::string result;
+  for (const char c : value) {
+    if (c == ',' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
 class Line {
  public:
   void flag(std::string_view name, bool on) {
@@ -163,7 +173,7 @@ std::string replay_command(const BenchOptions& o) {
   line.text("--label", o.label);
   line.maybe("--repeat", o.repeat);
   for (const auto& [key, value] : o.recipe)
-    line.raw(fmt::format(" --recipe {}", shell_word(key + "=" + value)));
+    line.raw(fmt::format(" --recipe {}", shell_word(key + "=" + escaped(value))));
   line.text("--hardware", o.hardware);
   line.maybe("--devices", o.devices);
   line.text("--slo", slo_text(o.slo));

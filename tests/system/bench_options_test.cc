@@ -32,7 +32,8 @@ load::BenchOptions parsed(const std::string& line) {
 load::BenchOptions random_options(base::Rng& rng) {
   const auto coin = [&] { return rng.below(2) == 0; };
   const auto text = [&] {
-    constexpr std::string_view kPieces[] = {"a", " ", "'", "\"", "$x", "é", "=", ";", "{\"k\":1}"};
+    constexpr std::string_view kPieces[] = {"a", " ", "'", "\"", "$x",       "é",
+                                            "=", ";", ",", "\\", "{\"k\":1}"};
     std::string result = coin() ? "t" : "-";
     for (uint64_t i = rng.below(6); i > 0; --i) result += kPieces[rng.below(std::size(kPieces))];
     return result;
