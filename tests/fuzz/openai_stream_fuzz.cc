@@ -28,6 +28,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const size_t cut = text.empty() ? 0 : data[0] % (text.size() + 1);
+  // Where the scanner answers, it answers as the full reader does.
+  if (const auto facts = headroom::load::scan_chunk(text)) {
+    static headroom::load::ChunkReader reader;
+    const auto full = reader.read(text);
+    if (!full || full->error || facts->content != full->content ||
+        facts->finished != full->finished || facts->choice != full->choice ||
+        facts->token_ids != full->token_ids || facts->output_tokens != full->output_tokens ||
+        facts->prompt_tokens != full->prompt_tokens || facts->reasoning != full->reasoning)
+      std::abort();
+  }
   const auto whole = read({text}), parts = read({text.substr(0, cut), text.substr(cut)});
   if (whole.failure != parts.failure || whole.chunks != parts.chunks ||
       whole.tokens() != parts.tokens() ||
