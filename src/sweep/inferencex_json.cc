@@ -161,7 +161,7 @@ Fields IxPoint::fields() const {
   } else {
     out["isl"] = number(scenario->isl);
     out["osl"] = number(scenario->osl);
-    out["max-model-len"] = number(scenario->isl + scenario->osl + 256);
+    out["max-model-len"] = number(max_model_len());
   }
   if (const auto& router = s.router ? s.router : config->router) out["router"] = component(*router);
   if (const auto& transfer = s.kv_transfer ? s.kv_transfer : config->kv_transfer)

@@ -26,6 +26,10 @@ struct IxPoint {
   std::string json() const;
   /// SHA-256 of the canonical entry without concurrency and name, before evals are chosen.
   std::string fingerprint() const;
+  /// Fixed lengths: both and 256 tokens to spare, 200 in the time of the older layout.
+  int64_t max_model_len() const {
+    return scenario->isl + scenario->osl + (config->older_layout ? 200 : 256);
+  }
   std::string experiment() const;  // "dsr1_8k1k"
 };
 
