@@ -119,6 +119,8 @@ std::string IxPoint::experiment() const {
   if (!scenario->agentic) {
     if (scenario->osl == 1024 && (scenario->isl == 1024 || scenario->isl == 8192))
       return fmt::format("{}_{}k1k", config->model_prefix, scenario->isl / 1024);
+    if (config->older_layout && scenario->isl == 1024 && scenario->osl == 8192)
+      return config->model_prefix + "_1k8k";
     return fmt::format("{}_{}_{}", config->model_prefix, scenario->isl, scenario->osl);
   }
   const bool offloads = s.kv_offloading.value_or("none") != "none";

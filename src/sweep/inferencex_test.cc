@@ -153,7 +153,7 @@ TEST(InferenceX, TheOlderLayout) {
       "  framework: sglang\n  multinode: false\n  seq-len-configs:\n  - isl: 1024\n    osl: 8192\n"
       "    search-space:\n    - { tp: 8, conc-start: 4, conc-end: 6 }\n");
   ASSERT_EQ(g.points.size(), 2u);
-  EXPECT_EQ(g.points[0].experiment(), "p_1024_8192");
+  EXPECT_EQ(g.points[0].experiment(), "p_1k8k");
   EXPECT_EQ(g.points[0].max_model_len(), 1024 + 8192 + 200);
   EXPECT_EQ(g.points[1].concurrency.front(), 6);
 }

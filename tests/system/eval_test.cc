@@ -120,5 +120,28 @@ TEST_F(Eval, Refusals) {
       1);
 }
 
+TEST(ImportRecipes, WritesRecipesAndTellsTheRest) {
+  const fs::path folder = fs::path(testing::TempDir()) / fmt::format("recipes-{}", ::getpid());
+  const std::string seeds = HEADROOM_SOURCE_DIR "/tests/fuzz/seeds/inferencex";
+  const std::string command =
+      fmt::format("import --recipes {}/master.yaml --runners {}/runners.yaml", seeds, seeds);
+  const Outcome table = run(command + " --out " + folder.string());
+  EXPECT_EQ(table.status, 0) << table.out;
+  EXPECT_NE(table.out.find("2 configurations, 16 points; 2 recipes written to"), std::string::npos)
+      << table.out;
+  EXPECT_TRUE(fs::exists(folder / "a-fp8-h200-vllm-8k1k.yaml"));
+  const bj::value json = bj::parse(run(command + " --json").out);
+  EXPECT_EQ(json.at("points"), 16);
+  EXPECT_EQ(json.at("entries").as_array().size(), 14u);
+  EXPECT_EQ(json.at("entries").at(0).at("matrix").at("max-model-len"), 9472);
+  const Outcome twice =
+      run(fmt::format("import --recipes {}/master.yaml {}/master.yaml", seeds, seeds));
+  EXPECT_EQ(twice.status, 2);
+  EXPECT_NE(twice.out.find("is in "), std::string::npos) << twice.out;
+  EXPECT_EQ(run("import").status, 2);
+  EXPECT_EQ(run(fmt::format("import rows.csv --recipes {}/master.yaml", seeds)).status, 2);
+  fs::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace headroom::testing_system
