@@ -18,6 +18,8 @@ using base::Result;
 namespace {
 
 constexpr int64_t kScanEveryNs = 10'000'000;
+// So few that what is due in between goes out in time: an event takes some microseconds.
+constexpr int kEventsAtOnce = 64;
 constexpr int64_t kAgainNs = 1'000'000;  // until a full listener is asked again
 
 void sleep_until(int64_t at_ns) {
@@ -78,17 +80,18 @@ void LoadClient::Impl::poll(int64_t until) {
     if (connections[slot].busy && connections[slot].state == State::kClosed)
       end(slot, StreamEnd::kConnect, connect_why, base::now_ns());
   }
-  if (stamps && options.batch_ns > 0 && busy >= options.batch_streams) {
+  if (stamps && options.batch_ns > 0 && busy >= options.batch_streams && !more_events) {
     const int64_t wanted = std::min(until, last_wake + options.batch_ns);
     sleep_until(wanted);
     if (const int64_t now = base::now_ns(); now > wanted) loop_lag.record(now - wanted);
   }
-  epoll_event events[512];
+  epoll_event events[kEventsAtOnce];
   const bool at_once = !failed_connects.empty();
   int64_t wanted = at_once ? 0 : std::min(until, std::max(next_scan, int64_t{1}));
   if (!queue.empty() && connecting == 0)  // the listener's queue is full
     wanted = std::min(wanted, base::now_ns() + kAgainNs);
-  const int n = wait(events, 512, wanted);
+  const int n = wait(events, kEventsAtOnce, wanted);
+  more_events = n == kEventsAtOnce;
   last_wake = base::now_ns();
   if (n == 0 && last_wake > wanted && wanted > 0) loop_lag.record(last_wake - wanted);
   if (stamps && n > 0) clock.begin_batch();

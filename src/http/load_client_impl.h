@@ -60,6 +60,7 @@ struct LoadClient::Impl {
   size_t connecting = 0, busy = 0;
   bool stamps = false;  // the kernel gave stamps on the last connection
   bool precise_wait = true;
+  bool more_events = false;  // the last wait found as many as it could take
   int64_t next_scan = 0, last_wake = 0;
   std::string connect_why;  // why the last connect failed
   StampClock clock;
