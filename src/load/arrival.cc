@@ -1,6 +1,7 @@
 // Deadlines of an open loop: a unit-rate process, stretched by the rate over time.
 #include "load/arrival.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

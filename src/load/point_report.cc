@@ -1,6 +1,8 @@
 // Points as JSON and as table rows.
 #include "load/point_report.h"
 
+#include <algorithm>
+
 namespace headroom::load {
 
 namespace {

@@ -1,6 +1,7 @@
 // Spelling options out.
 #include "load/replay.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 
