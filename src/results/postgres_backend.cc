@@ -70,7 +70,7 @@ class PostgresBackend final : public Backend {
   Result<> prepare(bool writer, const std::string& now) {
     const auto steps = migrations();
     const auto known = static_cast<int>(steps.size());
-    HEADROOM_TRY(int version, schema_version());
+    HEADROOM_TRY(const int version, schema_version());
     if (version > known)
       return fail(ErrorCode::kUnsupported,
                   "{}: written by a newer Headroom (schema {}; this one knows up to {}); upgrade "
@@ -79,22 +79,7 @@ class PostgresBackend final : public Backend {
     if (!writer && version == 0)
       return fail(ErrorCode::kNotFound, "{}: has no Headroom store yet", name());
     if (writer && version < known)
-      HEADROOM_TRY_VOID(connection_.transaction([&]() -> Result<> {
-        // "HdRm": one migration at a time.
-        HEADROOM_TRY_VOID(command("SELECT pg_advisory_xact_lock(1214534253)"));
-        HEADROOM_TRY(version, schema_version());
-        HEADROOM_TRY_VOID(command("CREATE SCHEMA IF NOT EXISTS headroom"));
-        HEADROOM_TRY_VOID(command("SET LOCAL search_path = headroom"));
-        HEADROOM_TRY_VOID(
-            command("CREATE TABLE IF NOT EXISTS schema_migrations(version integer PRIMARY KEY, "
-                    "applied text NOT NULL)"));
-        for (; version < known; ++version) {
-          HEADROOM_TRY_VOID(script(steps[static_cast<size_t>(version)]));
-          HEADROOM_TRY_VOID(command(
-              fmt::format("INSERT INTO schema_migrations VALUES ({}, '{}')", version + 1, now)));
-        }
-        return {};
-      }));
+      HEADROOM_TRY_VOID(connection_.transaction([&] { return migrate(steps, now); }));
     writer_ = writer;
     return {};
   }
@@ -181,6 +166,23 @@ class PostgresBackend final : public Backend {
   }
 
  private:
+  Result<> migrate(const std::vector<std::string>& steps, const std::string& now) {
+    // "HdRm": one migration at a time.
+    HEADROOM_TRY_VOID(command("SELECT pg_advisory_xact_lock(1214534253)"));
+    HEADROOM_TRY(const int from, schema_version());
+    HEADROOM_TRY_VOID(command("CREATE SCHEMA IF NOT EXISTS headroom"));
+    HEADROOM_TRY_VOID(command("SET LOCAL search_path = headroom"));
+    HEADROOM_TRY_VOID(
+        command("CREATE TABLE IF NOT EXISTS schema_migrations(version integer PRIMARY KEY, "
+                "applied text NOT NULL)"));
+    for (auto version = static_cast<size_t>(from); version < steps.size(); ++version) {
+      HEADROOM_TRY_VOID(script(steps[version]));
+      HEADROOM_TRY_VOID(command(
+          fmt::format("INSERT INTO schema_migrations VALUES ({}, '{}')", version + 1, now)));
+    }
+    return {};
+  }
+
   Result<> command(const std::string& sql) {
     return connection_.run("opening", sql).map([](Rows) {});
   }
