@@ -30,7 +30,8 @@ using AddCommand = void (*)(CLI::App& app, std::function<CommandResult()>& run);
   X(report) \
   X(serve) \
   X(store) \
-  X(sweep)
+  X(sweep) \
+  X(watch)
 
 #define HEADROOM_DECLARE(name) void add_##name(CLI::App& app, std::function<CommandResult()>& run);
 HEADROOM_COMMANDS(HEADROOM_DECLARE)

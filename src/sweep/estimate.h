@@ -29,6 +29,7 @@ Estimate estimate_start(const Configuration& configuration, const Recipe& recipe
 
 /// Where a point's record keeps what the estimates want.
 inline constexpr const char* kStartSetting = "sweep.server_start_s";
+inline constexpr const char* kConfigurationSetting = "sweep.configuration";  // its label
 inline constexpr const char* kPointSetting = "sweep.point_s";
 
 }  // namespace headroom::sweep

@@ -30,24 +30,25 @@ class SshLauncher final : public Launcher {
 
   Result<Launch> launch(const ServerJob& job) const override {
     // The far side ends with the connection: its input ends then, and the group is told to stop.
-    // The port reaches us first, so the watcher's output must not hold the connection open.
+    // The watcher reads by itself: a child of its own would hold the connection open behind it.
     const std::string script = fmt::format(
         "exec 3<&0\n"
         "setsid sh -c {} </dev/null 3<&- & p=$!\n"
-        "{{ cat <&3; kill -TERM -$p; i=0; while kill -0 -$p && [ $i -lt {} ]; do sleep 0.1; "
+        "{{ while read -r _ <&3; do :; done; kill -TERM -$p; i=0; while kill -0 -$p && [ $i -lt {} "
+        "]; do sleep 0.1; "
         "i=$((i+1)); done; kill -KILL -$p; }} >/dev/null 2>&1 & w=$!\n"
         "wait $p; s=$?\n"
         "kill $w 2>/dev/null\n"
         "exit $s\n",
         shell_text({remote_command(job, spec_.directory)}), static_cast<int>(job.stop_s * 10));
+    HEADROOM_TRY(const int local, free_port());
     Launch launch;
     launch.process.emplace();
     std::vector<std::string>& words = launch.process->command;
     words = {"ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15"};
     if (spec_.forward)
-      words.insert(words.end(),
-                   {"-o", "ExitOnForwardFailure=yes", "-L",
-                    fmt::format("127.0.0.1:{0}:127.0.0.1:{1}", job.port, job.port + 0)});
+      words.insert(words.end(), {"-o", "ExitOnForwardFailure=yes", "-L",
+                                 fmt::format("127.0.0.1:{}:127.0.0.1:{}", local, job.port)});
     words.insert(words.end(), options_.begin(), options_.end());
     // `sh -c` whatever the user's login shell is.
     words.insert(words.end(), {"--", spec_.host, "sh -c " + shell_text({script})});

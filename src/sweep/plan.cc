@@ -68,7 +68,6 @@ class Filler {
     c_.variables = recipe_.variables;
     c_.variables["model"] = recipe_.model;
     for (const auto& [name, value] : overrides_) c_.variables[name] = value;
-    std::string label;
     for (size_t i = 0; i < entry_.axes.size(); ++i) {
       const Axis& axis = entry_.axes[i];
       const std::string& raw = axis.values[choice_[i]];
@@ -77,11 +76,8 @@ class Filler {
         c_.environment[axis.name] = value;
       else
         c_.variables[axis.name] = value;
-      if (axis.values.size() > 1 || axis.name == "tp" || axis.name == "ep" || axis.name == "pp" ||
-          axis.name == "cache")
-        label += fmt::format("{}{}={}", label.empty() ? "" : " ", axis.name, value);
+      c_.axes.emplace_back(axis.name, value);
     }
-    c_.label = label.empty() ? "-" : label;
     return {};
   }
 
@@ -162,6 +158,35 @@ class Filler {
   Configuration c_;
 };
 
+/// Names each configuration by its layout and by what tells it from the others.
+void set_labels(std::vector<Configuration>& all) {
+  std::vector<std::string> names;
+  for (const Configuration& c : all)
+    for (const auto& [name, value] : c.axes)
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  const auto value_of = [](const Configuration& c, const std::string& name) {
+    for (const auto& [axis, value] : c.axes)
+      if (axis == name) return value;
+    return std::string();
+  };
+  std::erase_if(names, [&](const std::string& name) {
+    if (name == "tp" || name == "pp" || name == "ep" || name == "cache") return false;
+    return std::all_of(all.begin(), all.end(), [&](const Configuration& c) {
+      return value_of(c, name) == value_of(all.front(), name);
+    });
+  });
+  std::map<std::string, int> seen;
+  for (Configuration& c : all) {
+    std::string label;
+    for (const std::string& name : names)
+      if (const std::string value = value_of(c, name); !value.empty())
+        label += fmt::format("{}{}={}", label.empty() ? "" : " ", name, value);
+    if (label.empty()) label = "-";
+    const int number = ++seen[label];  // configurations that differ in their args alone
+    c.label = number == 1 ? label : fmt::format("{} #{}", label, number);
+  }
+}
+
 /// The next combination, the last axis fastest; false after the last one.
 bool advance(const SearchEntry& entry, std::vector<size_t>& choice) {
   for (size_t i = entry.axes.size(); i-- > 0;) {
@@ -232,6 +257,7 @@ Result<Plan> make_plan(const Recipe& recipe, const std::map<std::string, std::st
       }
     } while (advance(entry, choice));
   }
+  set_labels(plan.configurations);
   for (size_t i = 0; i < plan.configurations.size(); ++i)
     for (const Load& load : loads[i])
       plan.points.push_back({i, load, point_digest(plan.configurations[i], load)});

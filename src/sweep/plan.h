@@ -20,7 +20,10 @@ std::string load_text(const Load& load);  // "16 streams", "2.5 req/s", "schedul
 
 /// Everything about a server, with templates filled but for ${port}, ${node} and ${env:…}.
 struct Configuration {
-  std::string label;  // the axes' values: "tp=8 block-size=1"; "-" when there is no axis
+  /// The layout and what differs between configurations: "tp=8 block-size=1"; "-" when there is
+  /// but one without any.
+  std::string label;
+  std::vector<std::pair<std::string, std::string>> axes;  // name, value; in the recipe's order
   std::map<std::string, std::string> variables;
   std::vector<std::string> command;  // kHeadroom: from "serve" on; kContainer: behind the image
   std::map<std::string, std::string> environment;

@@ -6,7 +6,8 @@
 namespace headroom::sweep {
 
 base::Result<RunChoice> choose_run(const Recipe& recipe, const Plan& plan,
-                                   const results::Store& store, bool again) {
+                                   const results::Store& store, bool again,
+                                   const std::string& wanted) {
   results::Selector selector;
   selector.conditions.push_back({"recipe", {recipe.name}});
   HEADROOM_TRY(auto records, store.query(selector, true));
@@ -29,7 +30,8 @@ base::Result<RunChoice> choose_run(const Recipe& recipe, const Plan& plan,
   choice.earlier_runs = runs.size();
   auto newest = runs.end();
   for (auto at = runs.begin(); at != runs.end(); ++at)
-    if (at->second.ours && (newest == runs.end() || at->second.newest > newest->second.newest))
+    if (at->second.ours && (wanted.empty() || at->first == wanted) &&
+        (newest == runs.end() || at->second.newest > newest->second.newest))
       newest = at;
   if (newest != runs.end()) {
     for (results::StoredRecord& stored : newest->second.records) {
@@ -42,11 +44,13 @@ base::Result<RunChoice> choose_run(const Recipe& recipe, const Plan& plan,
         complete = complete && choice.have.contains({point.digest, repeat});
     choice.state = complete ? RunChoice::State::kFinished : RunChoice::State::kContinues;
     choice.run = newest->first;
-    if (!complete || !again) return choice;
+    if (!complete || !again || !wanted.empty()) return choice;
     choice.have.clear();
   }
   choice.state = RunChoice::State::kFresh;
-  choice.run = fmt::format("{}-{}", base::utc_text(base::unix_ns()), load::fresh_salt());
+  choice.run = !wanted.empty()
+                   ? wanted
+                   : fmt::format("{}-{}", base::utc_text(base::unix_ns()), load::fresh_salt());
   return choice;
 }
 

@@ -24,9 +24,10 @@ struct RunChoice {
 
 /// The newest run of the recipe's name all of whose records come from configurations of the plan is
 /// continued; a run of an older wording of the recipe is not. `again`: a fresh one, unless the
-/// newest is unfinished.
+/// newest is unfinished. `wanted`: that run and no other, whatever it holds already.
 base::Result<RunChoice> choose_run(const Recipe& recipe, const Plan& plan,
-                                   const results::Store& store, bool again);
+                                   const results::Store& store, bool again,
+                                   const std::string& wanted = "");
 
 /// Text for people: what changed between the newest stored run of another wording and this plan:
 /// one line each, empty when there is no such run.

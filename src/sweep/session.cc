@@ -252,6 +252,7 @@ PointResult Session::keep(PointResult result, load::BenchOutcome outcome, double
   auto& settings = record.measures.client.settings;
   if (server_->start_seconds() > 0)
     settings[kStartSetting] = fmt::format("{:.1f}", server_->start_seconds());
+  settings[kConfigurationSetting] = configuration_.label;
   settings[kPointSetting] = fmt::format("{:.2f}", seconds);
   record.replay = fmt::format("headroom sweep {} --again", state_.recipe.file);
   if (const auto added = state_.store.add(record, "headroom sweep"); !added) {

@@ -245,7 +245,7 @@ SweepOutcome run_sweep(const Recipe& recipe, const SweepOptions& options, result
   if (!lock) return ended(lock.error());
   const auto plan = make_plan(recipe, options.variables);
   if (!plan) return ended(plan.error());
-  auto choice = choose_run(recipe, *plan, store, options.again);
+  auto choice = choose_run(recipe, *plan, store, options.again, options.run);
   if (!choice) return ended(choice.error());
   results::Selector selector;
   selector.conditions.push_back({"recipe", {recipe.name}});

@@ -20,6 +20,7 @@ struct SweepOptions {
   std::map<std::string, std::string> variables;  // of the recipe, with other values
   std::filesystem::path logs;                    // folder of the servers' logs; made when missing
   bool again = false;                            // a fresh run also when the last one is complete
+  std::string run;                               // that run, fresh or continued; empty: chosen
   bool quiet = false;                            // no progress on stderr
   const std::atomic<bool>* stop = nullptr;
 };
