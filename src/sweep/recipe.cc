@@ -59,14 +59,23 @@ Result<> read_timeouts(const YamlNode& node, Recipe& recipe) {
 }
 
 Result<> read_eval(const YamlNode& node, Recipe& recipe) {
-  HEADROOM_TRY(const YamlMap map, node.map({"task", "questions", "concurrency", "least"}));
+  HEADROOM_TRY(const YamlMap map,
+               node.map({"task", "questions", "concurrency", "shots", "max_tokens", "chat",
+                         "tokenizer", "least", "most", "timeout"}));
   EvalSpec eval;
   HEADROOM_TRY(const YamlNode task, map.need("task"));
   HEADROOM_TRY(const std::string path, task.text());
   eval.task = beside(recipe, path);
-  HEADROOM_TRY(eval.questions, map.maybe_integer("questions", 1, 1'000'000));
+  HEADROOM_TRY(eval.questions, map.integer_or("questions", 0, 1, 1'000'000));
   HEADROOM_TRY(eval.concurrency, map.integer_or("concurrency", 16, 1, 100'000));
+  HEADROOM_TRY(eval.shots, map.integer_or("shots", eval.shots, 0, 1000));
+  HEADROOM_TRY(eval.max_tokens, map.integer_or("max_tokens", eval.max_tokens, 1, 1'000'000));
+  HEADROOM_TRY(eval.chat, map.boolean_or("chat", false));
+  HEADROOM_TRY(const std::string tokenizer, map.text_or("tokenizer", ""));
+  eval.tokenizer = beside(recipe, tokenizer);
   HEADROOM_TRY(eval.least, map.maybe_number("least"));
+  HEADROOM_TRY(eval.most, map.maybe_number("most"));
+  HEADROOM_TRY_VOID(set_duration(map, "timeout", eval.timeout_s));
   recipe.eval = std::move(eval);
   return {};
 }

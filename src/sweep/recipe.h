@@ -66,11 +66,15 @@ struct RequestCounts {
   std::optional<double> per_stream, warmup_per_stream;
 };
 
+/// Asked of each server that is started, before its points; the score goes into their records.
 struct EvalSpec {
-  std::string task;  // path of a TASK.jsonl or text
-  std::optional<int64_t> questions;
-  int64_t concurrency = 16;
-  std::optional<double> least;  // a score below fails the configuration's points
+  std::string task;       // TASK.jsonl, or a text whose perplexity counts
+  int64_t questions = 0;  // or windows; 0: all
+  int64_t concurrency = 16, shots = 5, max_tokens = 512;
+  bool chat = false;
+  std::string tokenizer;
+  std::optional<double> least, most;  // a score beyond fails the configuration's points
+  double timeout_s = 3600;
 };
 
 struct Limits {

@@ -7,7 +7,9 @@
 
 #include "base/clock.h"
 #include "environment/environment.h"
+#include "eval/eval.h"
 #include "load/point_report.h"
+#include "sweep/shell_text.h"
 
 namespace headroom::sweep {
 namespace {
@@ -111,6 +113,7 @@ bool Session::start() {
     state_.view->line(fmt::format("{}: the server is up after {}", configuration_.label,
                                   base::duration_text(server_->start_seconds())));
   warm_up();
+  if (failure_.empty() && recipe.eval) evaluate();
   return failure_.empty();
 }
 
@@ -141,6 +144,56 @@ void Session::warm_up() {
     failure_ = fmt::format("the first request: {}", outcome.error->message);
   }
   if (!failure_.empty() && !server_->running()) failure_ += "; " + server_->end_text();
+}
+
+/// Accuracy of this very process; without a bound on it, an eval that fails costs no point.
+void Session::evaluate() {
+  const EvalSpec& spec = *state_.recipe.eval;
+  eval::EvalOptions options;
+  options.url = server_->url();
+  options.model = state_.recipe.model;
+  options.headers = state_.recipe.bench.headers;
+  if (!state_.recipe.bench.api_key.empty())
+    options.headers.push_back("Authorization: Bearer " + state_.recipe.bench.api_key);
+  options.file = spec.task;
+  options.limit = spec.questions;
+  options.concurrency = static_cast<int32_t>(spec.concurrency);
+  options.shots = static_cast<int32_t>(spec.shots);
+  options.max_tokens = static_cast<int32_t>(spec.max_tokens);
+  options.chat = spec.chat;
+  options.tokenizer = spec.tokenizer;
+  const Deadline deadline(spec.timeout_s, state_.options.stop);
+  state_.view->begin(fmt::format("{}: eval {}", configuration_.label, spec.task), 60);
+  const auto outcome = eval::run_eval(options, {}, deadline.stop());
+  state_.view->end();
+  std::string wrong;
+  if (deadline.passed()) {
+    wrong = fmt::format("took more than {} (eval.timeout)", base::duration_text(spec.timeout_s));
+  } else if (state_.options.stop != nullptr && *state_.options.stop) {
+    state_.stopped = true;
+    failure_ = "interrupted";
+    return;
+  } else if (!outcome) {
+    wrong = outcome.error().message;
+  } else if (outcome->evals.empty() || !outcome->evals.front().score) {
+    wrong = "gave no score";
+  } else {
+    eval_ = outcome->evals.front();
+    state_.view->line(fmt::format("{}: eval {}: {} {:.4g}", configuration_.label, eval_->task,
+                                  eval_->metric, *eval_->score));
+    if (spec.least && *eval_->score < *spec.least)
+      wrong = fmt::format("{} {:.4g} is below eval.least {:.4g}", eval_->metric, *eval_->score,
+                          *spec.least);
+    if (spec.most && *eval_->score > *spec.most)
+      wrong = fmt::format("{} {:.4g} is above eval.most {:.4g}", eval_->metric, *eval_->score,
+                          *spec.most);
+  }
+  if (wrong.empty()) return;
+  wrong = "eval: " + wrong;
+  if (spec.least || spec.most)
+    failure_ = wrong;
+  else
+    state_.outcome.notes.push_back(fmt::format("{}: {}", configuration_.label, wrong));
 }
 
 bool Session::within_limits(const Load& load, double expected_s) {
@@ -254,7 +307,11 @@ PointResult Session::keep(PointResult result, load::BenchOutcome outcome, double
     settings[kStartSetting] = fmt::format("{:.1f}", server_->start_seconds());
   settings[kConfigurationSetting] = configuration_.label;
   settings[kPointSetting] = fmt::format("{:.2f}", seconds);
-  record.replay = fmt::format("headroom sweep {} --again", state_.recipe.file);
+  if (state_.recipe.server.kind != ServerKind::kUrl)  // else the bench's own line does
+    record.replay = shell_text({"headroom", "sweep", state_.recipe.file, "--again"});
+  if (const auto cut = record.measures.doubts.find("interrupted");
+      cut != record.measures.doubts.end())
+    result.reason = "partial: " + cut->second;
   if (const auto added = state_.store.add(record, "headroom sweep"); !added) {
     state_.outcome.error = added.error();
     state_.stopped = true;

@@ -41,6 +41,7 @@ class Session {
  private:
   bool start();
   void warm_up();
+  void evaluate();
   bool within_limits(const Load& load, double expected_s);
   PointResult failed(PointResult result, std::string reason) const;
   PointResult keep(PointResult result, load::BenchOutcome outcome, double seconds);
@@ -51,7 +52,6 @@ class Session {
   std::string failure_;  // why no point of this configuration can be measured any more
   std::shared_ptr<const load::ServerFacts> facts_;
   std::optional<results::Eval> eval_;
-  std::string eval_failure_;
 };
 
 }  // namespace headroom::sweep

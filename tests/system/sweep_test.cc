@@ -145,6 +145,15 @@ TEST_F(SweepTest, APhaseThatTakesTooLongIsNamed) {
   EXPECT_EQ(records().size(), 2u);
 }
 
+TEST_F(SweepTest, APointThatTakesTooLongKeepsWhatItHas) {
+  recipe("  - {set: {interval: [1, 60]}, concurrency: [1]}\n", "timeouts: {point: 0.5}\n");
+  EXPECT_EQ(sweep(""), 0) << text("err");
+  ASSERT_EQ(records().size(), 2u);
+  EXPECT_EQ(records()[0].record.measures.requests_ok, 4);
+  EXPECT_LT(records()[1].record.measures.requests_ok.value_or(0), 4);
+  EXPECT_THAT(text("out"), HasSubstr("partial: "));
+}
+
 TEST_F(SweepTest, ALimitStopsBeforeTheNextPoint) {
   recipe("  - {concurrency: [1, 2]}\n", "limits: {time: 0.001}\n");
   EXPECT_EQ(sweep(""), 0);
@@ -160,6 +169,25 @@ TEST_F(SweepTest, RefinementBisectsTheServiceLevelAndDropsTheDominatedBranch) {
   EXPECT_THAT(text("out"), HasSubstr("interval=8: given up after "));
   EXPECT_THAT(text("out"), HasSubstr(R"("left":)"));
   EXPECT_THAT(text("out"), Not(HasSubstr(R"("left":0)")));
+}
+
+TEST_F(SweepTest, AnEvalIsBoundToTheServersPointsAndItsBoundIsKept) {
+  std::ofstream(folder_ / "task.jsonl") << R"({"question":"1 + 1?","answer":"#### 2"})"
+                                        << "\n"
+                                        << R"({"question":"1 + 2?","answer":"#### 3"})" << "\n";
+  recipe("  - {concurrency: [1, 2]}\n", "eval: {task: task.jsonl, shots: 0, max_tokens: 8}\n");
+  ASSERT_EQ(sweep(""), 0) << text("out") << text("err");
+  ASSERT_EQ(records().size(), 2u);
+  for (const StoredRecord& stored : records()) {
+    ASSERT_TRUE(stored.record.measures.eval);
+    EXPECT_EQ(stored.record.measures.eval->questions, 2);
+    EXPECT_EQ(stored.record.measures.eval->score, 0);  // the mock knows no sums
+  }
+  recipe("  - {concurrency: [1, 2]}\n",
+         "eval: {task: task.jsonl, shots: 0, max_tokens: 8, least: 0.9}\n");
+  EXPECT_EQ(sweep("--again"), 1);
+  EXPECT_THAT(text("out"), HasSubstr("is below eval.least 0.9"));
+  EXPECT_EQ(records().size(), 2u);
 }
 
 /// Starts a sweep and kills it after `ms`; true when it had ended by itself before.
@@ -184,7 +212,7 @@ bool killed_sweep(const fs::path& folder, int64_t us) {
 TEST_F(SweepTest, KillingItNeverLosesAFinishedPointNorCountsOneTwice) {
   // The mark makes this test's servers findable.
   const std::string mark = "model=" + folder_.filename().string();
-  const char* asked = std::getenv("HEADROOM_SLOW_TESTS");
+  const char* asked = std::getenv("HEADROOM_SLOW");
   const int kills = asked != nullptr && *asked != 0 ? 200 : 15;
   recipe("  - {set: {interval: [1, 2]}, concurrency: [1, 2, 4, 8]}\n", "repeats: 4\n",
          "ttft=1,interval=${interval}," + mark);
