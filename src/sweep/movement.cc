@@ -85,7 +85,11 @@ base::Result<Movement> movement(std::span<const StoredRecord> before,
   }
   if (result.points.empty())
     return base::fail(base::ErrorCode::kNotFound, "the two runs share no measured point");
-  result.differences = analysis::recipe_differences(before, after);
+  // Readings that move by themselves, and the digest of what the other lines say, tell nothing.
+  for (analysis::Difference& d : analysis::recipe_differences(before, after))
+    if (d.field != "fingerprint" && !d.field.ends_with("now") &&
+        d.field.find("_now_") == std::string::npos)
+      result.differences.push_back(std::move(d));
   return result;
 }
 
