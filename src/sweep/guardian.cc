@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 namespace headroom::sweep {
 namespace {
 

@@ -1,6 +1,9 @@
 // Draws the bar from a thread of its own, since the measuring thread is busy measuring.
 #include "sweep/sweep_view.h"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <cstdio>
 
 #include "base/clock.h"
