@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headroom::environment {
@@ -27,5 +28,8 @@ struct Options {
 /// Never fails and never waits for anything but files and the driver. Names of variables that look
 /// like secrets (KEY, TOKEN, SECRET, PASSWORD …) and values with credentials in a URL are left out.
 Manifest describe(const Options& options = {});
+
+/// Does the variable look like a secret, by its name or by credentials in its value?
+bool is_secret(std::string_view name, std::string_view value);
 
 }  // namespace headroom::environment

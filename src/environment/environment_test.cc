@@ -148,10 +148,13 @@ TEST(Environment, VariablesThatMatterWithoutSecrets) {
   const Manifest found = Recorded().describe(
       {"NCCL_DEBUG=INFO", "VLLM_API_KEY=geheim", "HF_TOKEN=geheim", "HOME=/root",
        "VLLM_ATTENTION_BACKEND=A=B", "CUDA_VISIBLE_DEVICES=", "HEADROOM_URL=http://me:pw@host/",
-       "SGLANG_HOST_IP_PASSWORD=geheim", "omp_num_threads=3", "UCX_TLS"});
+       "SGLANG_HOST_IP_PASSWORD=geheim", "omp_num_threads=3", "UCX_TLS",
+       "SGLANG_NUM_MAX_DISPATCH_TOKENS_PER_RANK=128", "HEADROOM_GIT_TOKEN=geheim",
+       "HEADROOM_DB=postgresql://host/db?user=me&sslpassword=geheim"});
   const Manifest expected = {{"env.NCCL_DEBUG", "INFO"},
                              {"env.VLLM_ATTENTION_BACKEND", "A=B"},
                              {"env.CUDA_VISIBLE_DEVICES", ""},
+                             {"env.SGLANG_NUM_MAX_DISPATCH_TOKENS_PER_RANK", "128"},
                              {"env.omp_num_threads", "3"}};
   EXPECT_EQ(found, expected);
 }

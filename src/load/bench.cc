@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/clock.h"
+#include "environment/environment.h"
 #include "load/bench_prepare.h"
 #include "load/live_view.h"
 #include "load/replay.h"
@@ -55,6 +56,20 @@ uint64_t after(const PointRun& run, const Prepared& prepared) {
   return rows == 0 ? run.next_index : (run.next_index + rows - 1) / rows * rows;
 }
 
+/// What no log and no message may show: the key, and the values of headers that carry one.
+std::vector<std::string> secrets_of(const BenchOptions& options) {
+  std::vector<std::string> secrets;
+  if (!options.api_key.empty()) secrets.push_back(options.api_key);
+  constexpr size_t kShortest = 4;  // "1" is no secret, and stands in every message
+  for (const std::string& header : options.headers) {
+    const size_t colon = std::min(header.find(':'), header.size());
+    if (!environment::is_secret(header.substr(0, colon), "")) continue;
+    const size_t word = header.find_last_of(": ") + 1;  // behind "Bearer"
+    if (header.size() - word >= kShortest) secrets.push_back(header.substr(word));
+  }
+  return secrets;
+}
+
 class Runner {
  public:
   Runner(const BenchOptions& options, const Prepared& prepared, results::Store* store,
@@ -65,6 +80,7 @@ class Runner {
         stop_(stop),
         log_(std::move(log)),
         outcome_(outcome),
+        secrets_(secrets_of(options)),
         next_index_(options.first_index) {}
 
   /// False when the run is over.
@@ -75,9 +91,9 @@ class Runner {
   Result<PointRun> run(const Load& load, const PointOptions& point);
   /// Some servers repeat the key that they refuse.
   std::string without_key(std::string text) const {
-    const std::string& key = options_.api_key;
-    for (size_t at = 0; !key.empty() && (at = text.find(key, at)) != std::string::npos;)
-      text.replace(at, key.size(), "***");
+    for (const std::string& secret : secrets_)
+      for (size_t at = 0; (at = text.find(secret, at)) != std::string::npos; at += 3)
+        text.replace(at, secret.size(), "***");
     return text;
   }
 
@@ -87,6 +103,7 @@ class Runner {
   const std::atomic<bool>* stop_;
   std::optional<RequestLog> log_;
   BenchOutcome& outcome_;
+  std::vector<std::string> secrets_;
   uint64_t next_index_;
   size_t number_ = 0;
   std::optional<base::Error> failures_;  // of the first point with too many

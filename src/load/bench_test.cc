@@ -79,6 +79,29 @@ TEST(Bench, ImpossibleNumbersAreRefusedBeforeAnyRequest) {
   EXPECT_EQ(refused([](auto& o) { o.devices = 0; }), "devices 0 must be at least 1");
 }
 
+TEST(Bench, AKeyThatTheServerRepeatsIsBlanked) {
+  const auto server = MockServer::start(*parse_mock_script("status=503"));
+  ASSERT_TRUE(server);
+  BenchOptions options;
+  options.url = (*server)->url();
+  options.workload.model = "mock";
+  options.concurrency = {1};
+  options.quiet = true;
+  const auto said = [&] {
+    const BenchOutcome outcome = run_bench(options, nullptr);
+    return outcome.error ? outcome.error->message : "no error";
+  };
+  // What the mock says of every request stands for a key here.
+  EXPECT_THAT(said(), testing::HasSubstr("mock failure"));
+  options.api_key = "failure";
+  EXPECT_THAT(said(), testing::EndsWith("mock ***"));
+  options.api_key.clear();
+  options.headers = {"X-Api-Key: failure"};
+  EXPECT_THAT(said(), testing::EndsWith("mock ***"));
+  options.headers = {"Authorization: Bearer failure", "X-Note: mock"};
+  EXPECT_THAT(said(), testing::EndsWith("mock ***"));
+}
+
 TEST(Bench, WhatASweepSaysGoesIntoTheRecordAndTheServerIsAskedOnce) {
   const auto server = MockServer::start(*parse_mock_script("ttft=1,interval=1"));
   ASSERT_TRUE(server);

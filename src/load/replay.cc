@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "environment/environment.h"
 #include "load/slo.h"
 
 namespace headroom::load {
@@ -63,20 +64,11 @@ class Line {
   std::string text_ = "headroom bench";
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 /// A header whose value must not lie about in a store.
 void add_header(Line& line, const std::string& header) {
   const size_t colon = std::min(header.find(':'), header.size());
-  const std::string name = header.substr(0, colon), low = lower(name);
-  bool secret = false;
-  for (const char* word : {"auth", "key", "token", "cookie", "secret", "password"})
-    secret = secret || low.find(word) != std::string::npos;
-  if (!secret) return line.text("--header", header);
+  const std::string name = header.substr(0, colon);
+  if (!environment::is_secret(name, "")) return line.text("--header", header);
   std::string variable;
   for (const char c : name)
     variable += std::isalnum(static_cast<unsigned char>(c)) != 0

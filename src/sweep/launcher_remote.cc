@@ -60,7 +60,7 @@ class SshLauncher final : public Launcher {
     if (launch.url.empty())
       launch.url =
           spec_.forward
-              ? fmt::format("http://127.0.0.1:{}", job.port)
+              ? fmt::format("http://127.0.0.1:{}", local)
               : fmt::format("http://{}:{}", spec_.host.substr(spec_.host.find('@') + 1), job.port);
     return launch;
   }
@@ -86,6 +86,8 @@ class SlurmLauncher final : public Launcher {
     for (const std::string& option : options_) text += "#SBATCH " + option + "\n";
     text += remote_command(job, spec_.directory) + "\n";
     HEADROOM_TRY_VOID(base::write_file_atomic(script, text));
+    std::error_code ignored;  // the environment in it may hold keys
+    fs::permissions(script, fs::perms::owner_read | fs::perms::owner_write, ignored);
     // Submits, waits for the node, follows the job, and cancels it when told to stop or killed.
     const std::string follow = fmt::format(
         "id=$(sbatch --parsable {0}) || exit 125\n"

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/json_writer.h"
+#include "environment/environment.h"
 #include "sweep/shell_text.h"
 
 namespace headroom::sweep {
@@ -264,13 +265,20 @@ Result<Plan> make_plan(const Recipe& recipe, const std::map<std::string, std::st
   return plan;
 }
 
+std::map<std::string, std::string> recorded_environment(const Configuration& configuration) {
+  auto result = configuration.environment;
+  for (auto& [name, value] : result)
+    if (!value.starts_with("${env:") && environment::is_secret(name, value)) value = "***";
+  return result;
+}
+
 load::BenchOptions bench_options(const Recipe& recipe, const Configuration& configuration,
                                  const Load& load) {
   load::BenchOptions bench = recipe.bench;
   bench.recipe = configuration.facts;
   bench.hardware = recipe.hardware;
   bench.devices = configuration.devices;
-  bench.server_environment = configuration.environment;
+  bench.server_environment = recorded_environment(configuration);
   bench.workload.salt = recipe.salted ? load::fresh_salt() : "";
   bench.label = recipe.name;
   bench.quiet = true;

@@ -54,6 +54,10 @@ base::Result<Plan> make_plan(const Recipe& recipe,
 
 std::string point_digest(const Configuration& configuration, const Load& load);
 
+/// The environment as records keep it: what looks like a secret is "***", but for ${env:…}, which
+/// tells no more than where it comes from.
+std::map<std::string, std::string> recorded_environment(const Configuration& configuration);
+
 /// What `load::run_bench` needs for a point of `configuration` at `load`; the url is the caller's.
 load::BenchOptions bench_options(const Recipe& recipe, const Configuration& configuration,
                                  const Load& load);

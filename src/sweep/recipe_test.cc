@@ -171,6 +171,51 @@ TEST(Recipe, EveryTruncationAndMutationIsReadOrRefused) {
   EXPECT_GT(refused, 300);
 }
 
+TEST(Recipe, SecretsOfTheEnvironmentReachNoRecord) {
+  const std::string text = replaced(R"({VLLM_ROCM_USE_AITER: "1", TOKEN: "${env:HF_TOKEN}"})",
+                                    R"({SGLANG_MAX_TOKENS: "64", HF_TOKEN: hf_geheim,
+    TOKEN: "${env:HF_TOKEN}", CACHE: "redis://me:geheim@host"})");
+  const Recipe recipe = parse_recipe(text, "r").value();
+  const Configuration c = make_plan(recipe).value().configurations[0];
+  const std::map<std::string, std::string> expected = {{"SGLANG_MAX_TOKENS", "64"},
+                                                       {"HF_TOKEN", "***"},
+                                                       {"TOKEN", "${env:HF_TOKEN}"},
+                                                       {"CACHE", "***"}};
+  EXPECT_EQ(bench_options(recipe, c, {1, std::nullopt}).server_environment, expected);
+  EXPECT_EQ(c.environment.at("HF_TOKEN"), "hf_geheim") << "the server gets it";
+}
+
+Launch launch_by(const std::string& launcher) {
+  const std::string text(kText);
+  const std::string server =
+      "server:\n  command: [serve, --port, \"${port}\"]\n  launcher: " + launcher +
+      "\n  environment: {HF_TOKEN: hf_geheim}\n";
+  const size_t from = text.find("server:"), to = text.find("hardware:");
+  const Recipe recipe =
+      parse_recipe(text.substr(0, from) + server + text.substr(to), "kimi.yaml").value();
+  const Plan plan = make_plan(recipe).value();
+  const std::string log = testing::TempDir() + "launcher_test.log";
+  return launch_of(recipe, plan.configurations[0], log, "job-1").value();
+}
+
+TEST(Launcher, SshIsReachedAtTheNearEndOfItsTunnel) {
+  const Launch launch = launch_by("{ssh: {host: node}}");
+  const auto& words = launch.process->command;
+  const auto tunnel = std::find(words.begin(), words.end(), "-L");
+  ASSERT_NE(tunnel, words.end());
+  const std::string& ends = *(tunnel + 1);  // 127.0.0.1:NEAR:127.0.0.1:FAR
+  EXPECT_EQ(launch.url, "http://" + ends.substr(0, ends.find(':', ends.find(':') + 1)));
+}
+
+TEST(Launcher, ASlurmScriptIsItsOwnersAlone) {
+  const Launch launch = launch_by("{slurm: {options: [--nodes=1]}}");
+  const std::filesystem::path script = launch.process->log.string() + ".sbatch";
+  ASSERT_TRUE(std::filesystem::exists(script));
+  EXPECT_EQ(std::filesystem::status(script).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::remove(script);
+}
+
 TEST(Launcher, AContainerIsRunByItsCommandLineAndStopped) {
   setenv("HF_TOKEN", "secret", 1);
   const Recipe recipe = parse_recipe(kText, "kimi.yaml").value();

@@ -73,7 +73,7 @@ std::vector<std::string> changed_lines(const Plan& plan,
     const results::Server& server = newest->record.server;
     differ("image", server.image, c.image);
     std::map<std::string, std::string> flags = server.flags;
-    for (const auto& [name, value] : c.environment) {
+    for (const auto& [name, value] : recorded_environment(c)) {
       const auto at = server.environment.find(name);
       differ(name, at == server.environment.end() ? "" : at->second, value);
     }

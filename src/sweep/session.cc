@@ -293,7 +293,7 @@ PointResult Session::keep(PointResult result, load::BenchOutcome outcome, double
   record.point = point_digest(configuration_, result.load);
   record.repeat = result.repeat;
   record.server.recipe_fingerprint = configuration_.fingerprint;
-  for (const auto& [name, value] : configuration_.environment)
+  for (const auto& [name, value] : recorded_environment(configuration_))
     record.server.environment[name] = value;
   if (state_.recipe.server.kind != ServerKind::kUrl &&
       state_.recipe.server.launcher.kind == LauncherKind::kLocal) {
