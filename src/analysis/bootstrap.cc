@@ -52,6 +52,20 @@ class Repeats {
   std::map<std::string, size_t> of_;
 };
 
+/// The mean of the draws' logarithms and `distance` times their standard deviation around it.
+std::optional<Interval> around_mean(const std::vector<double>& draws, double distance,
+                                    size_t repeats) {
+  const auto count = static_cast<double>(draws.size());
+  double mean = 0, variance = 0;
+  for (const double draw : draws) {
+    if (!(draw > 0)) return std::nullopt;
+    mean += std::log(draw) / count;
+  }
+  for (const double draw : draws) variance += std::pow(std::log(draw) - mean, 2) / count;
+  const double reach = distance * std::sqrt(variance);
+  return Interval{std::exp(mean - reach), std::exp(mean + reach), repeats};
+}
+
 }  // namespace
 
 SeriesSet resample(const SeriesSet& set, base::Rng& rng) {
@@ -72,10 +86,11 @@ SeriesSet resample(const SeriesSet& set, base::Rng& rng) {
   return drawn;
 }
 
-std::optional<Interval> expanded_percentile(std::vector<double> draws, size_t repeats) {
+std::optional<Interval> confidence_interval(std::vector<double> draws, size_t repeats) {
   if (repeats < 2 || draws.empty()) return std::nullopt;
   const auto n = static_cast<double>(repeats);
-  const double distance = std::sqrt(n / (n - 1)) * student(repeats - 1);
+  const double distance = std::sqrt(n / (n - 1)) * student(repeats - 1);  // in spreads of the draws
+  if (repeats < kFewestForPercentiles) return around_mean(draws, distance, repeats);
   const double tail = 0.5 * std::erfc(distance / std::sqrt(2.0));  // of the normal distribution
   std::ranges::sort(draws);
   return Interval{quantile(draws, tail), quantile(draws, 1 - tail), repeats};
@@ -109,7 +124,7 @@ void add_intervals(Comparison& c, const SeriesSet& a, const SeriesSet& b) {
   // A level that some draws do not reach has no honest interval.
   const auto interval = [&](const auto& row, std::vector<double>& draws) {
     if (!row.gain || draws.size() < kBootstrapDraws) return std::optional<Interval>();
-    return expanded_percentile(std::move(draws), repeats.fewest(row.a, row.b));
+    return confidence_interval(std::move(draws), repeats.fewest(row.a, row.b));
   };
   for (auto& row : c.same_concurrency) row.interval = interval(row, same[row.concurrency]);
   for (size_t i = 0; i < at_levels; ++i)
@@ -117,7 +132,7 @@ void add_intervals(Comparison& c, const SeriesSet& a, const SeriesSet& b) {
   for (size_t i = 0; i < at_values; ++i)
     c.iso_interactivity[i].interval = interval(c.iso_interactivity[i], values[i]);
   if (c.a.peak && c.b.peak)
-    c.peak_interval = expanded_percentile(
+    c.peak_interval = confidence_interval(
         std::move(peaks), std::min(c.a.peak->samples.size(), c.b.peak->samples.size()));
 }
 

@@ -165,8 +165,9 @@ std::string interval_note(const Comparison& c) {
     return "";
   return fmt::format(
       "95 % intervals of the gains: expanded percentile bootstrap over repeats, {} "
-      "draws; — where a point behind the gain was measured once",
-      kBootstrapDraws);
+      "draws (below {} repeats Student's t of them); — where a point behind the gain was measured "
+      "once",
+      kBootstrapDraws, kFewestForPercentiles);
 }
 
 std::string marks_legend(const Comparison& c) {

@@ -111,7 +111,7 @@ void write_interval(JsonWriter& json, const std::optional<Interval>& interval) {
     return;
   }
   json.begin_object().field("low", interval->low).field("high", interval->high);
-  json.field("confidence", 0.95).field("method", "expanded percentile bootstrap");
+  json.field("confidence", 0.95).field("method", interval->method());
   json.field("repeats", static_cast<uint64_t>(interval->repeats));
   json.field("significant", interval->significant()).end_object();
 }
