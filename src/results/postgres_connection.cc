@@ -38,9 +38,10 @@ std::string without_password(std::string_view url) {
   const size_t colon = out.find(':', scheme + 3);
   if (at != std::string::npos && at > scheme && colon < at)
     out.replace(colon + 1, at - colon - 1, "***");
-  if (const size_t key = out.find("password="); key != std::string::npos) {
-    const size_t from = key + std::strlen("password=");
-    out.replace(from, std::min(out.find('&', from), out.size()) - from, "***");
+  // sslpassword too.
+  for (size_t key = 0; (key = out.find("password=", key)) != std::string::npos;) {
+    key += std::strlen("password=");
+    out.replace(key, std::min(out.find('&', key), out.size()) - key, "***");
   }
   return out;
 }
@@ -140,10 +141,15 @@ Result<> PostgresConnection::transaction(const std::function<Result<>()>& work) 
   Result<> outcome = run("writing", "BEGIN").map([](Rows) {});
   in_transaction_ = outcome.has_value();
   if (outcome) outcome = work();
-  if (outcome) outcome = run("writing", "COMMIT").map([](Rows) {});
+  const bool worked = outcome.has_value();
+  if (worked) outcome = run("writing", "COMMIT").map([](Rows) {});
   in_transaction_ = false;
   if (!outcome) {
-    outcome.error().message += "; nothing of this write was kept, everything before it was";
+    // A connection that breaks under COMMIT does not tell what became of it.
+    outcome.error().message +=
+        worked && PQstatus(connection_.get()) != CONNECTION_OK
+            ? "; whether this write was kept is not known: write it again, nothing comes twice"
+            : "; nothing of this write was kept, everything before it was";
     if (PQstatus(connection_.get()) == CONNECTION_OK) (void)run("writing", "ROLLBACK");
   }
   return outcome;

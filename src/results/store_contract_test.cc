@@ -195,17 +195,43 @@ TEST_P(PostgresStore, ARestartInTheMiddleLosesNothing) {
   const auto counts = store.add_all(entries);
   operation.join();
   ASSERT_TRUE(restarted) << restarted.error().message;
+  bool told = true;  // the restart may have come under the COMMIT itself
   if (!counts) {
     EXPECT_EQ(counts.error().code, base::ErrorCode::kUnavailable) << counts.error().message;
-    EXPECT_THAT(counts.error().message, HasSubstr("nothing of this write was kept"));
+    told = counts.error().message.find("is not known") == std::string::npos;
+    if (told) EXPECT_THAT(counts.error().message, HasSubstr("nothing of this write was kept"));
   }
   // The same store goes on, and importing again completes what was not kept.
   const auto all = store.all();
   ASSERT_TRUE(all) << all.error().message;
-  EXPECT_EQ(all->size(), counts ? 3999u : 1u);
+  if (told) EXPECT_EQ(all->size(), counts ? 3999u : 1u);
   const auto again = store.add_all(entries);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(store.all()->size(), 3999u);
+}
+
+TEST_P(PostgresStore, ACommitThatBreaksSaysThatNobodyKnows) {
+  ASSERT_TRUE(open().add(point(1)));
+  auto ours = PostgresConnection::connect(location_),
+       other = PostgresConnection::connect(location_);
+  ASSERT_TRUE(ours && other);
+  const auto done = ours->transaction([&]() -> base::Result<> {
+    const auto pid = ours->run("reading", "SELECT pg_backend_pid()");
+    EXPECT_TRUE(pid);
+    const std::string process = PQgetvalue(pid->get(), 0, 0);
+    EXPECT_TRUE(other->run("ending", "SELECT pg_terminate_backend(" + process + ", 10000)"));
+    return {};
+  });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, base::ErrorCode::kUnavailable);
+  EXPECT_THAT(done.error().message, HasSubstr("whether this write was kept is not known"));
+}
+
+TEST(PostgresUrl, ShowsNoPassword) {
+  EXPECT_EQ(without_password("postgresql://me:a@host/db"), "postgresql://me:***@host/db");
+  EXPECT_EQ(without_password("postgresql://h/db?sslpassword=a&password=b&user=me"),
+            "postgresql://h/db?sslpassword=***&password=***&user=me");
+  EXPECT_EQ(without_password("postgresql://me@host/db"), "postgresql://me@host/db");
 }
 
 TEST_P(PostgresStore, RecordsCannotBeDeletedOrChanged) {
