@@ -73,7 +73,8 @@ class LoadClient {
   base::Result<> connect_all();
 
   /// Sends `request` (head and body, complete) on a free slot, reconnecting first when the
-  /// connection is gone. Failures come through on_end from a later poll.
+  /// connection is gone. Failures come through on_end: from a later poll, but for a connection that
+  /// breaks under the first bytes before this returns.
   void start(size_t slot, std::string request);
 
   /// The running request of `slot` ends with kDeadline at that time; checked every 10 ms.

@@ -121,17 +121,23 @@ std::optional<LoadLoop::Talk> LoadLoop::make_talk() {
 
 void LoadLoop::prepare_more(int64_t budget_ns) {
   const int64_t began = base::now_ns();
-  size_t bytes = 0;
-  while (!schedule_over_ && prepared_.size() < prepare_ahead_ && bytes < kPreparedBytes) {
+  while (!schedule_over_ && prepared_.size() < prepare_ahead_ && prepared_bytes_ < kPreparedBytes) {
     auto talk = make_talk();
     if (!talk) {
       schedule_over_ = true;
       return;
     }
-    bytes += talk->request.size();
+    prepared_bytes_ += talk->request.size();
     prepared_.push_back(std::move(*talk));
     if (base::now_ns() - began > budget_ns) return;
   }
+}
+
+LoadLoop::Talk LoadLoop::take_prepared() {
+  Talk talk = std::move(prepared_.front());
+  prepared_.pop_front();
+  prepared_bytes_ -= talk.request.size();
+  return talk;
 }
 
 void LoadLoop::on_sent(size_t slot, int64_t at, bool again) {
@@ -148,8 +154,10 @@ void LoadLoop::on_head(size_t slot, const http::ResponseHead& head, int64_t at) 
 void LoadLoop::on_body(size_t slot, std::string_view bytes, int64_t at) {
   StreamReader& reader = readers_[slot];
   const int64_t before = reader.record.chunks;
+  const bool was_finished = reader.finished();
   const bool alive = reader.on_body(bytes, at, chunk_reader_);
   tokens_ += reader.record.chunks - before;
+  if (was_finished) return;  // what still comes does not prolong the drain
   if (reader.finished())
     client_->set_deadline(slot, base::now_ns() + kDrainNs);
   else if (alive)
@@ -158,10 +166,10 @@ void LoadLoop::on_body(size_t slot, std::string_view bytes, int64_t at) {
 
 void LoadLoop::on_end(size_t slot, http::StreamEnd end, const std::string& why, int64_t at) {
   StreamReader& reader = readers_[slot];
-  const std::string text =
-      end == http::StreamEnd::kDeadline
-          ? fmt::format("no content for {} s", state_.options.timeout_ns / 1'000'000'000)
-          : why;
+  const std::string text = end == http::StreamEnd::kDeadline
+                               ? fmt::format("no content for {:.4g} s",
+                                             static_cast<double>(state_.options.timeout_ns) * 1e-9)
+                               : why;
   reader.on_end(failure_of(end), text, at);
   if (retry(slot, at)) return;
   finish(slot, at);
@@ -269,14 +277,14 @@ void LoadLoop::release_due() {
         open() && !idle_.empty() && !prepared_.empty() &&
         (entry == waiting_.end() || state_.start_ns + prepared_.front().due < entry->first);
     if (fresh) {
-      Talk talk = std::move(prepared_.front());
-      prepared_.pop_front();
+      Talk talk = take_prepared();
       const int64_t due = state_.start_ns + talk.due;
       const size_t slot = idle_.back();
       idle_.pop_back();
       if (release(slot, std::move(talk), due)) continue;
       idle_.push_back(slot);
       prepared_.clear();
+      prepared_bytes_ = 0;
       schedule_over_ = true;
       continue;
     }
@@ -299,8 +307,7 @@ void LoadLoop::release_due() {
     if (what.kind == Waiting::Kind::kFresh) {
       if (prepared_.empty()) prepare_more(0);
       if (prepared_.empty()) continue;  // nothing is left to say
-      what.talk = std::move(prepared_.front());
-      prepared_.pop_front();
+      what.talk = take_prepared();
     }
     if (!release(slot, std::move(what.talk), due) && open()) idle_.push_back(slot);
   }
@@ -332,7 +339,8 @@ void LoadLoop::run() {
   while (!over()) {
     release_due();
     prepare_more(kPrepareNs);
-    const bool behind = !schedule_over_ && prepared_.size() < prepare_ahead_ / 2;
+    const bool behind = !schedule_over_ && prepared_.size() < prepare_ahead_ / 2 &&
+                        prepared_bytes_ < kPreparedBytes;
     int64_t wake = base::now_ns() + (behind ? 0 : kTickNs);
     if (const auto at = next_release()) wake = std::min(wake, *at);
     client_->poll(std::max(wake, base::now_ns()));

@@ -60,6 +60,7 @@ class LoadLoop final : public http::LoadHandler {
   std::optional<Talk> make_talk();
   void fill_turn(Talk& talk, const Turn& turn) const;
   void prepare_more(int64_t budget_ns);
+  Talk take_prepared();
   std::optional<int64_t> next_release() const;
   void release_due();
   bool release(size_t slot, Talk talk, int64_t due);
@@ -75,6 +76,7 @@ class LoadLoop final : public http::LoadHandler {
   bool schedule_over_ = false;  // or no more requests are wanted
   size_t prepare_ahead_ = 0;
   std::deque<Talk> prepared_;                // first turns, in an open loop with their due times
+  size_t prepared_bytes_ = 0;                // of their requests
   std::multimap<int64_t, Waiting> waiting_;  // by due time
   std::vector<size_t> idle_;                 // open loop: slots without a request
   std::vector<Talk> talks_;                  // by slot
@@ -86,9 +88,9 @@ class LoadLoop final : public http::LoadHandler {
   int64_t tokens_ = 0;  // not yet in the state
 };
 
-/// Asks the kernel to run this thread as soon as it is woken: at the lowest real-time priority where
-/// this process may have one, else with a short slice, a better nice value and timers without slack.
-/// Says what it got.
+/// Asks the kernel to run this thread as soon as it is woken: at the lowest real-time priority
+/// where this process may have one, else with a short slice, a better nice value and timers without
+/// slack. Says what it got.
 std::string favour_this_thread();
 
 }  // namespace headroom::load

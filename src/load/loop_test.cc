@@ -1,9 +1,13 @@
 // What a loop does beyond plain requests: threads, turns, retries, limits, sockets.
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <set>
+#include <thread>
 
 #include "base/clock.h"
 #include "http/socket.h"
@@ -124,6 +128,45 @@ TEST(Loop, answers_in_one_piece_have_an_end_and_no_first_token) {
     EXPECT_EQ(r.tokens(), 5);
     EXPECT_EQ(r.prompt_tokens, 16);
   }
+}
+
+/// Answers one request, and behind [DONE] goes on with comments until its peer has enough.
+void chatter(int listener) {
+  const int peer = ::accept(listener, nullptr, nullptr);
+  char request[4096];
+  [[maybe_unused]] const ssize_t n = ::recv(peer, request, sizeof request, 0);
+  std::string answer =
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+      "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n";
+  for (int i = 0; i < 500; ++i) {
+    if (::send(peer, answer.data(), answer.size(), MSG_NOSIGNAL) < 0) break;
+    answer = ": still here\n\n";
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  ::close(peer);
+}
+
+TEST(Loop, a_server_that_goes_on_behind_done_does_not_hold_its_slot) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(listener, 1), 0);
+  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  std::thread server(chatter, listener);
+  Scene s = make("ttft=1");
+  s.point.url = *http::parse_url(fmt::format("http://127.0.0.1:{}", ntohs(address.sin_port)));
+  s.point.concurrency = 1;
+  s.point.requests = 1;
+  const auto run = run_point(s.point, *s.workload);
+  server.join();
+  ::close(listener);
+  ASSERT_TRUE(run) << run.error().message;
+  const RequestRecord& r = run->recorder.records().at(0);
+  EXPECT_TRUE(r.ok());
+  EXPECT_LT(r.done - *r.last_token, 5000 * kMs) << "the comments alone last ten seconds";
 }
 
 TEST(Loop, retries_are_off_by_default_and_counted_when_on) {

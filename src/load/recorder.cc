@@ -15,7 +15,10 @@ void Recorder::begin(int64_t origin) {
 void Recorder::add(const RequestRecord& record, const std::vector<ChunkMark>& marks) {
   records_.push_back(record);
   if (!record.warmup) ++measured_;
-  if (record.ok()) ++succeeded_;
+  if (!record.ok()) return;
+  ++succeeded_;
+  if (!record.streamed && record.last_token)
+    tokens_.add(*record.last_token, static_cast<double>(record.tokens()));
   // Chunks that do not tell their tokens share the rest of the server's count evenly.
   int64_t told = 0, silent = 0;
   for (const ChunkMark& mark : marks) {
@@ -27,8 +30,7 @@ void Recorder::add(const RequestRecord& record, const std::vector<ChunkMark>& ma
                                          static_cast<double>(silent);
   for (size_t i = 0; i < marks.size(); ++i) {
     tokens_.add(marks[i].at, marks[i].tokens > 0 ? marks[i].tokens : share);
-    if (i > 0 && record.ok() && !record.warmup)
-      gaps_.record(marks[i].at, marks[i].at - marks[i - 1].at);
+    if (i > 0 && !record.warmup) gaps_.record(marks[i].at, marks[i].at - marks[i - 1].at);
   }
 }
 

@@ -13,8 +13,8 @@ namespace headroom::load {
 class Recorder {
  public:
   void begin(int64_t origin);
-  /// Takes in a request that has ended. A failed one keeps its record and counts in no
-  /// distribution; the tokens it did bring count as load, in the timeline only.
+  /// Takes in a request that has ended. A failed one keeps its record and counts in no figure,
+  /// however many tokens it brought.
   void add(const RequestRecord& record, const std::vector<ChunkMark>& marks);
 
   /// Takes in what another thread of the same run recorded.

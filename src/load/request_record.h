@@ -54,6 +54,8 @@ struct RequestRecord {
   int64_t chunk_tokens = 0;  // tokens in them as far as the chunks tell; else one each
 
   bool ok() const { return failure == Failure::kNone; }
+  /// Is it known how many tokens came? An answer in one piece without usage does not tell.
+  bool counted() const { return output_tokens || streamed; }
   /// The server's count, else the client's own.
   int64_t tokens() const { return output_tokens.value_or(chunk_tokens); }
   std::optional<int64_t> ttft() const {

@@ -145,6 +145,65 @@ TEST(Stream, failures_count_apart_from_successes) {
   EXPECT_EQ(outcome.run.recorder.gaps().all().count(), 9u * 9u);
 }
 
+TEST(Stream, tokens_of_a_failed_request_count_in_no_figure) {
+  RequestRecord record;
+  record.failure = Failure::kCut;
+  record.first_token = 1 * kMs;
+  record.last_token = 3 * kMs;
+  record.chunk_tokens = 2;
+  Recorder recorder;
+  recorder.begin(0);
+  recorder.add(record, {{1 * kMs, 1}, {3 * kMs, 1}});
+  EXPECT_EQ(recorder.tokens().within({0, 10 * kMs}), 0);
+  record.failure = Failure::kNone;
+  recorder.add(record, {{1 * kMs, 1}, {3 * kMs, 1}});
+  EXPECT_EQ(recorder.tokens().within({0, 10 * kMs}), 2);
+  EXPECT_EQ(recorder.succeeded(), 1);
+}
+
+TEST(Stream, answers_in_one_piece_have_the_throughput_of_their_ends) {
+  WorkloadOptions workload;
+  workload.stream = false;
+  PointOptions point;
+  point.requests = 8;
+  RunFacts facts;
+  facts.workload = workload;
+  const auto m = summarize(run_script("ttft=5,interval=1", workload, point).run, facts).measures;
+  ASSERT_TRUE(m.steady);
+  EXPECT_NEAR(static_cast<double>(m.steady->output_tokens.value_or(0)), 80, 10);
+  EXPECT_EQ(m.steady->input_tokens, 8 * 7);
+  EXPECT_EQ(m.whole.output_tokens, 80);
+  EXPECT_FALSE(m.client_output_tokens) << "this client saw no chunk to count";
+  EXPECT_EQ(m.server_output_tokens, 80);
+}
+
+TEST(Stream, answers_in_one_piece_without_usage_have_no_token_count) {
+  WorkloadOptions workload;
+  workload.stream = false;
+  RunFacts facts;
+  facts.workload = workload;
+  const auto m =
+      summarize(run_script("ttft=5,interval=1,usage=none", workload).run, facts).measures;
+  EXPECT_EQ(m.requests_ok, 3);
+  EXPECT_TRUE(m.whole.e2e);
+  EXPECT_FALSE(m.whole.output_tokens) << "0 would read as no throughput at all";
+  EXPECT_TRUE(!m.steady || !m.steady->output_tokens);
+  EXPECT_EQ(m.doubts.count("no_usage"), 1u);
+  EXPECT_EQ(m.doubts.count("output_short"), 0u);
+}
+
+TEST(Stream, retries_speak_against_the_times) {
+  PointOptions point;
+  point.requests = 6;
+  point.retries = 2;
+  const Outcome outcome = run_script("ttft=2,interval=1,fail_every=3", {}, point);
+  const auto m = summarize(outcome.run, {}).measures;
+  EXPECT_EQ(m.requests_ok, 6);
+  EXPECT_EQ(m.doubts.count("retries"), 1u);
+  EXPECT_EQ(summarize(run_script("ttft=2,interval=1").run, {}).measures.doubts.count("retries"),
+            0u);
+}
+
 TEST(Stream, counts_of_the_server_are_kept_beside_ours) {
   const Outcome outcome = run_script("ttft=5,interval=1,prompt_off=1,output_off=3");
   for (const RequestRecord& r : outcome.run.recorder.records()) {

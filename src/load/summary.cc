@@ -57,6 +57,10 @@ std::optional<int64_t> prompt_tokens(const RequestRecord& r) {
   return r.prompt_tokens ? r.prompt_tokens : r.prompt_intended;
 }
 
+std::optional<int64_t> output_tokens(const RequestRecord& r) {
+  return r.counted() ? std::optional(r.tokens()) : std::nullopt;
+}
+
 results::Window whole_window(const PointRun& point, Span span) {
   results::Window window;
   const Records& records = point.recorder.records();
@@ -65,28 +69,29 @@ results::Window whole_window(const PointRun& point, Span span) {
   set_histogram(window.itl, point.recorder.gaps().all());
   Tokens tokens;
   for (const RequestRecord& r : records)
-    if (!r.warmup && r.ok()) tokens.add(prompt_tokens(r), r.tokens());
+    if (!r.warmup && r.ok()) tokens.add(prompt_tokens(r), output_tokens(r));
   window.input_tokens = tokens.input;
   window.output_tokens = tokens.output;
   return window;
 }
 
 /// In the steady window all load counts, warm-up that still runs included: it is what the server
-/// did in that time. Output counts when it arrives, a prompt when its first token does.
+/// did in that time. Output counts when it arrives, a prompt when its first token does (both with
+/// the last byte of an answer in one piece). Failed requests count in no figure.
 results::Window window_of(const PointRun& point, Span span) {
   results::Window window;
   const Records& records = point.recorder.records();
   window.duration_s = static_cast<double>(span.length()) * 1e-9;
   fill_distributions(point, span, window);
   set_histogram(window.itl, point.recorder.gaps().within(span));
-  std::optional<int64_t> input = 0;
+  Tokens tokens;
   for (const RequestRecord& r : records) {
-    if (!r.first_token || !span.contains(*r.first_token)) continue;
-    const auto tokens = prompt_tokens(r);
-    input = input && tokens ? std::optional(*input + *tokens) : std::nullopt;
+    const auto at = r.streamed ? r.first_token : r.last_token;
+    if (r.ok() && at && span.contains(*at)) tokens.add(prompt_tokens(r), output_tokens(r));
   }
-  window.input_tokens = input;
-  window.output_tokens = std::llround(point.recorder.tokens().within(span));
+  window.input_tokens = tokens.input;
+  if (tokens.output)  // known of all of them; their chunks tell when they came
+    window.output_tokens = std::llround(point.recorder.tokens().within(span));
   return window;
 }
 
@@ -103,7 +108,7 @@ void count_requests(const Records& records, results::Measures& m) {
     ++ok;
     chunks += r.chunks;
     output += r.tokens();
-    client.add(r.prompt_intended, r.chunk_tokens);
+    client.add(r.prompt_intended, r.streamed ? std::optional(r.chunk_tokens) : std::nullopt);
     server.add(r.prompt_tokens, r.output_tokens);
   }
   m.requests_sent = sent;
@@ -155,7 +160,7 @@ void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measure
     coalesced += r.at_once() ? 0 : r.coalesced;
     at_once += r.at_once();
     no_usage += !r.output_tokens;
-    short_output += facts.workload.force_length && r.tokens() < r.output_intended;
+    short_output += facts.workload.force_length && r.counted() && r.tokens() < r.output_intended;
     fewer += r.output_tokens && *r.output_tokens < r.chunk_tokens;
     if (r.prompt_tokens && r.prompt_intended && *r.prompt_tokens != *r.prompt_intended) {
       ++prompt_off;
@@ -177,8 +182,9 @@ void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measure
     doubts["output_tokens"] = fmt::format(
         "{} of {} requests brought more chunks than the server counts tokens", fewer, ok);
   if (no_usage > 0)
-    doubts["no_usage"] =
-        fmt::format("{} of {} requests came without usage: chunks count as tokens", no_usage, ok);
+    doubts["no_usage"] = fmt::format(
+        "{} of {} requests came without usage: {}", no_usage, ok,
+        facts.workload.stream ? "chunks count as tokens" : "how many tokens came is not known");
   if (short_output > 0)
     doubts["output_short"] = fmt::format(
         "{} of {} requests ended before the tokens that were asked for", short_output, ok);
@@ -199,6 +205,10 @@ void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measure
         "{} of {} requests were sent twice: the server had closed their "
         "idle connection",
         again, ok);
+  if (point.client.retries > 0)
+    doubts["retries"] = fmt::format(
+        "{} attempts were repeated, as asked: times are those of a request's last attempt",
+        point.client.retries);
   if (facts.distinct_prompts > 0 && !facts.shares_prefixes &&
       point.next_index > facts.distinct_prompts)
     doubts["prompts_repeated"] =
