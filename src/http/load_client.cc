@@ -103,18 +103,11 @@ Result<LoadClient> LoadClient::create(LoadClientOptions options, size_t slots,
                                       LoadHandler& handler) {
   auto impl = std::make_unique<Impl>();
   HEADROOM_TRY(impl->addresses, resolve(options.url));
-  HEADROOM_TRY_VOID(reserve_descriptors(slots));
+  HEADROOM_TRY_VOID(reserve_connections(options.url, options.sources.size(), slots));
   for (const std::string& source : options.sources) {
     HEADROOM_TRY(Address address, parse_source(source));
     impl->sources.push_back(address);
   }
-  const size_t pairs = std::max<size_t>(1, impl->sources.size());
-  if (options.url.unix_socket.empty() && slots > pairs * local_ports())
-    return fail(ErrorCode::kResourceExhausted,
-                "{} connections to {} need as many local ports, but {} source address{} {}; give "
-                "more source addresses or widen net.ipv4.ip_local_port_range",
-                slots, options.url.address(), pairs, pairs == 1 ? " has" : "es have",
-                pairs * local_ports());
   if (options.url.tls) {
     HEADROOM_TRY(impl->tls, TlsContext::client(options.url.ca_file, options.url.insecure));
   }

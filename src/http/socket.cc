@@ -122,6 +122,18 @@ int connect_error(int fd) {
   return error;
 }
 
+Result<> reserve_connections(const Url& url, size_t sources, size_t count) {
+  HEADROOM_TRY_VOID(reserve_descriptors(count));
+  const size_t pairs = std::max<size_t>(1, sources);
+  if (url.unix_socket.empty() && count > pairs * local_ports())
+    return fail(ErrorCode::kResourceExhausted,
+                "{} connections to {} need as many local ports, but {} source address{} {}; give "
+                "more source addresses or widen net.ipv4.ip_local_port_range",
+                count, url.address(), pairs, pairs == 1 ? " has" : "es have",
+                pairs * local_ports());
+  return {};
+}
+
 Result<> reserve_descriptors(size_t count) {
   constexpr size_t kOthers = 64;  // files, the store, the epoll set, ...
   rlimit limit{};

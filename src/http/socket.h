@@ -56,6 +56,10 @@ size_t local_ports();
 /// The result of a connect once the socket is writable: 0 or an errno.
 int connect_error(int fd);
 
+/// All that `count` connections to `url` need of this process, whoever makes them: ports of so many
+/// source addresses (0: the kernel's choice of one) and descriptors. kResourceExhausted.
+base::Result<> reserve_connections(const Url& url, size_t sources, size_t count);
+
 /// Makes room for `count` sockets by raising the limit on descriptors, the hard one too where this
 /// process may. kResourceExhausted names the limit that is in the way.
 base::Result<> reserve_descriptors(size_t count);

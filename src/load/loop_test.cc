@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -260,6 +261,23 @@ TEST(Loop, several_source_addresses) {
   s.point.sources = {"192.0.2.1"};  // not an address of this machine
   EXPECT_THAT(run_point(s.point, *s.workload).error().message,
               testing::HasSubstr("cannot connect from the source address"));
+}
+
+TEST(Loop, descriptors_are_reserved_for_all_threads_together) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  if (before.rlim_max < 600) GTEST_SKIP() << "the hard limit on open files is " << before.rlim_max;
+  const rlimit low{.rlim_cur = 300, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  Scene s = make("ttft=1");
+  s.point.concurrency = 400;
+  s.point.threads = 4;  // a hundred each, for which the limit would do
+  s.server.reset();
+  EXPECT_FALSE(run_point(s.point, *s.workload)) << "nobody listens";
+  rlimit after{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &after), 0);
+  EXPECT_GE(after.rlim_cur, 400u);
+  setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST(Loop, what_ports_or_descriptors_do_not_allow_is_said_before_the_start) {

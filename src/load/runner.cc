@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "http/client.h"
+#include "http/socket.h"
 #include "load/load_loop.h"
 
 namespace headroom::load {
@@ -150,6 +151,8 @@ base::Result<PointRun> run_point(const PointOptions& options, const Workload& wo
   run.warmup = options.warmup;
   const size_t count = threads_of(options);
   const auto slots = static_cast<size_t>(options.concurrency);
+  // Of all threads together: each client would see to its own share alone.
+  HEADROOM_TRY_VOID(http::reserve_connections(options.url, options.sources.size(), slots));
   std::vector<std::unique_ptr<LoadLoop>> loops;
   for (size_t i = 0; i < count; ++i) {
     const size_t from = slots * i / count, to = slots * (i + 1) / count;
