@@ -63,14 +63,7 @@ void print_tables(const Options& options, const eval::EvalOutcome& outcome) {
     fmt::print("{} of {} windows, {} bytes of text; log-probabilities by {}, tokens by {}\n",
                outcome.attempted - outcome.failed, outcome.total, outcome.bytes, outcome.form,
                outcome.tokens_from);
-  std::string kinds;
-  for (const auto& [kind, count] : outcome.failures) kinds += fmt::format(" {} × {},", count, kind);
-  if (outcome.failed > 0) {
-    kinds.pop_back();
-    fmt::print("failed: {} of {} attempted ({}); {}\n", outcome.failed, outcome.attempted,
-               kinds.substr(1),
-               outcome.form.empty() ? "each counts as wrong" : "none is part of the score");
-  }
+  if (outcome.failed > 0) fmt::print("failed: {}\n", eval::failures_text(outcome));
   if (outcome.truncated > 0)
     fmt::print("cut by --max-tokens {}: {} answers\n", options.max_tokens, outcome.truncated);
   if (outcome.stopped)
@@ -102,7 +95,8 @@ std::string outcome_json(const eval::EvalOutcome& outcome) {
 }
 
 /// A record that holds the score and what is known of the server, and no rates.
-base::Result<> store(const Options& options, const eval::EvalOutcome& outcome) {
+base::Result<> store(const Options& options, const eval::EvalOutcome& outcome,
+                     results::Store& into) {
   if (outcome.evals.empty()) return {};
   results::Record record;
   HEADROOM_TRY(const http::Url url, http::parse_server_url(options.url));
@@ -120,8 +114,11 @@ base::Result<> store(const Options& options, const eval::EvalOutcome& outcome) {
   record.client_protocol = results::kClientProtocol;
   record.workload.dataset = options.file.filename().string();
   record.measures.eval = outcome.evals.front();
+  if (outcome.failed > 0) record.measures.doubts["failures"] = eval::failures_text(outcome);
+  if (outcome.stopped)
+    record.measures.doubts["interrupted"] =
+        fmt::format("{} of {} were asked", outcome.attempted, outcome.total);
   record.measures.client.environment = environment::describe();
-  HEADROOM_TRY(results::Store into, results::Store::open(options.db));
   HEADROOM_TRY_VOID(into.add(record, "headroom eval").map([](const auto&) {}));
   return {};
 }
@@ -135,6 +132,10 @@ CommandResult evaluate(Options& options) {
                         header);
   if (!options.api_key.empty())
     options.headers.push_back("Authorization: Bearer " + options.api_key);
+  std::optional<results::Store> into;  // hours before it is needed: a wrong name is told now
+  if (!options.db.empty()) {
+    HEADROOM_TRY(into, results::Store::open(options.db));
+  }
   std::ofstream items;
   if (!options.output.empty()) {
     items.open(options.output, std::ios::binary | std::ios::trunc);
@@ -156,12 +157,13 @@ CommandResult evaluate(Options& options) {
   if (!options.output.empty() && !items)
     return base::fail(base::ErrorCode::kIo, "--output {}: could not be written whole",
                       options.output);
-  if (!options.db.empty()) HEADROOM_TRY_VOID(store(options, outcome));
+  // Told before it is stored: a store that refuses the score must not make it vanish.
   if (options.json) {
     fmt::print("{}\n", outcome_json(outcome));
   } else {
     print_tables(options, outcome);
   }
+  if (into) HEADROOM_TRY_VOID(store(options, outcome, *into));
   return outcome.stopped ? 1 : 0;
 }
 

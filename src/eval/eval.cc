@@ -81,6 +81,15 @@ MeanError mean_error(double sum, double squares, int64_t n) {
   return out;
 }
 
+std::string failures_text(const EvalOutcome& outcome) {
+  if (outcome.failed == 0) return {};
+  std::string kinds;
+  for (const auto& [kind, count] : outcome.failures)
+    kinds += fmt::format("{}{} × {}", kinds.empty() ? "" : ", ", count, kind);
+  return fmt::format("{} of {} attempted ({}); {}", outcome.failed, outcome.attempted, kinds,
+                     outcome.form.empty() ? "each counts as wrong" : "none is part of the score");
+}
+
 base::Result<EvalOutcome> run_eval(
     const EvalOptions& options,
     const std::function<void(int64_t, int64_t, const std::string&)>& progress,

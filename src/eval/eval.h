@@ -66,6 +66,9 @@ struct EvalOutcome {
   double nll_sum = 0;       // nats
 };
 
+/// "3 of 100 attempted (2 × http 500, 1 × timeout); each counts as wrong"; empty without failures.
+std::string failures_text(const EvalOutcome& outcome);
+
 /// `progress` is called after each answer with how many came and how many there will be, and the
 /// score so far. When `stop` turns true the outcome holds what was scored. Errors: files
 /// (FILE:LINE), a server that cannot be reached or gives no prompt log-probabilities

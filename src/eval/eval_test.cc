@@ -124,6 +124,9 @@ TEST(ExactMatch, ScoresStrictFlexibleFailedAndTruncated) {
   EXPECT_EQ(outcome->failed, 2);
   EXPECT_EQ(outcome->failures.at("http 500"), 1);
   EXPECT_EQ(outcome->failures.at("bad answer"), 1);
+  EXPECT_EQ(failures_text(*outcome),
+            "2 of 10 attempted (1 × bad answer, 1 × http 500); each counts as wrong");
+  EXPECT_EQ(failures_text({}), "");
   EXPECT_EQ(outcome->truncated, 1);
   EXPECT_FALSE(outcome->stopped);
   ASSERT_EQ(outcome->evals.size(), 2u);

@@ -179,6 +179,9 @@ void Session::evaluate() {
     wrong = "gave no score";
   } else {
     eval_ = outcome->evals.front();
+    if (outcome->failed > 0)
+      state_.outcome.notes.push_back(
+          fmt::format("{}: eval: failed: {}", configuration_.label, eval::failures_text(*outcome)));
     state_.view->line(fmt::format("{}: eval {}: {} {:.4g}", configuration_.label, eval_->task,
                                   eval_->metric, *eval_->score));
     if (spec.least && *eval_->score < *spec.least)

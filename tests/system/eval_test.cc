@@ -114,6 +114,11 @@ TEST_F(Eval, Refusals) {
   EXPECT_NE(line.out.find("bad.jsonl:1: `answer` must end in"), std::string::npos) << line.out;
   EXPECT_EQ(run(fmt::format("eval {} --url {} --model other", bad.string(), url_)).status, 1);
   EXPECT_EQ(run(fmt::format("eval /no/such --url {}", url_)).status, 2);
+  const Outcome nowhere = run(
+      fmt::format("eval {}/validation.txt --url {} --db /no/such/x.db", model_directory(), url_));
+  EXPECT_EQ(nowhere.status, 1);
+  EXPECT_NE(nowhere.out.find("the folder /no/such does not exist"), std::string::npos);
+  EXPECT_EQ(nowhere.out.find("nll_per_token"), std::string::npos) << "told when all was scored";
   EXPECT_EQ(run(fmt::format("eval {} --url {} --limit -1", bad.string(), url_)).status, 2);
   EXPECT_EQ(
       run(fmt::format("eval {}/validation.txt --url http://127.0.0.1:9", model_directory())).status,
