@@ -79,6 +79,7 @@ CommandResult run_command(Options& o) {
   std::optional<results::Store> store;
   if (!o.db.empty()) {
     HEADROOM_TRY(store, results::Store::open(o.db));
+    o.db = store->name();  // from here on it is shown only: a URL without its password
   }
   catch_interrupts();
   const auto on_point = [&](const load::BenchPoint& point) {

@@ -109,7 +109,7 @@ CommandResult import_file(const Options& options) {
   HEADROOM_TRY(const results::AddCounts counts, results::store_imported(store, imported));
   if (options.json) {
     base::JsonWriter json;
-    json.begin_object().field("file", options.file).field("db", options.db);
+    json.begin_object().field("file", options.file).field("db", store.name());
     json.field("rows", static_cast<uint64_t>(imported.rows.size()));
     json.field("added", counts.added).field("known", counts.known);
     json.key("unknown_columns").begin_array();
@@ -123,9 +123,9 @@ CommandResult import_file(const Options& options) {
                fmt::join(imported.unknown_columns, ", "));
   if (counts.added == 0) {
     fmt::print("{}: nothing new; all {} records were in {} already\n", options.file, counts.known,
-               options.db);
+               store.name());
   } else {
-    fmt::print("{}: {} records added to {}{}\n", options.file, counts.added, options.db,
+    fmt::print("{}: {} records added to {}{}\n", options.file, counts.added, store.name(),
                counts.known > 0 ? fmt::format(", {} were there already", counts.known) : "");
   }
   return 0;

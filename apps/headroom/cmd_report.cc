@@ -42,8 +42,9 @@ std::string command_text(const Options& o) {
   return sweep::shell_text(words);
 }
 
-base::Result<std::vector<dash::ReportRun>> read_runs(const Options& o) {
+base::Result<std::vector<dash::ReportRun>> read_runs(Options& o) {
   HEADROOM_TRY(const results::Store store, results::Store::open(o.db, results::Store::Mode::kRead));
+  o.db = store.name();  // the report shows it: a URL without its password
   if (o.runs.empty()) {
     HEADROOM_TRY(auto records, store.query(results::Selector{}));
     if (records.empty())
@@ -63,7 +64,7 @@ base::Result<std::vector<dash::ReportRun>> read_runs(const Options& o) {
   return runs;
 }
 
-CommandResult run_report(const Options& o) {
+CommandResult run_report(Options o) {
   HEADROOM_TRY(std::vector<dash::ReportRun> runs, read_runs(o));
   if (o.names.size() > runs.size())
     return base::fail(base::ErrorCode::kInvalidArgument, "{} --name for {} runs", o.names.size(),

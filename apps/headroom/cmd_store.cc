@@ -28,7 +28,7 @@ CommandResult list(const Options& options) {
   const int64_t quarantined =
       std::ranges::count_if(records, [](const auto& r) { return !r.quarantine.empty(); });
   fmt::print("{}\n{} records in {}{}\n", analysis::point_list(records, {}).terminal(),
-             records.size(), options.db,
+             records.size(), store.name(),
              quarantined > 0 ? fmt::format(", {} of them quarantined", quarantined) : "");
   return 0;
 }
@@ -38,14 +38,14 @@ CommandResult verify(const Options& options) {
   HEADROOM_TRY(const results::VerifyReport report, store.verify());
   if (options.json) {
     base::JsonWriter json;
-    json.begin_object().field("db", options.db).field("records", report.records);
+    json.begin_object().field("db", store.name()).field("records", report.records);
     json.field("quarantined", report.quarantined).key("problems").begin_array();
     for (const std::string& problem : report.problems) json.value(problem);
     json.end_array().end_object();
     fmt::print("{}\n", json.take());
   } else {
     for (const std::string& problem : report.problems) fmt::print("{}\n", problem);
-    fmt::print("{}: {} records, {} quarantined, {}\n", options.db, report.records,
+    fmt::print("{}: {} records, {} quarantined, {}\n", store.name(), report.records,
                report.quarantined,
                report.problems.empty() ? std::string("every digest is right")
                                        : fmt::format("{} problem{}", report.problems.size(),
@@ -64,12 +64,12 @@ CommandResult backup(const Options& options) {
                       report.problems.front());
   if (options.json) {
     base::JsonWriter json;
-    json.begin_object().field("db", options.db).field("to", options.to);
+    json.begin_object().field("db", store.name()).field("to", options.to);
     json.field("records", report.records).end_object();
     fmt::print("{}\n", json.take());
   } else {
-    fmt::print("{}: a copy of {} with {} records, every digest is right\n", options.to, options.db,
-               report.records);
+    fmt::print("{}: a copy of {} with {} records, every digest is right\n", options.to,
+               store.name(), report.records);
   }
   return 0;
 }
@@ -78,9 +78,9 @@ CommandResult vacuum(const Options& options) {
   HEADROOM_TRY(auto store, results::Store::open(options.db, results::Store::Mode::kWrite));
   HEADROOM_TRY_VOID(store.vacuum());
   if (options.json)
-    fmt::print("{{\"db\":{}}}\n", base::JsonWriter().value(options.db).take());
+    fmt::print("{{\"db\":{}}}\n", base::JsonWriter().value(store.name()).take());
   else
-    fmt::print("{}: unused space given back\n", options.db);
+    fmt::print("{}: unused space given back\n", store.name());
   return 0;
 }
 

@@ -53,7 +53,7 @@ base::Result<int> dry_run(const Options& o, const sweep::Recipe& recipe,
   return 0;
 }
 
-void print_outcome(const Options& o, const sweep::SweepOutcome& outcome) {
+void print_outcome(const std::string& db, const sweep::SweepOutcome& outcome) {
   using sweep::PointState;
   if (outcome.points.empty()) return;
   fmt::print("{}", sweep::outcome_table(outcome).terminal());
@@ -70,7 +70,7 @@ void print_outcome(const Options& o, const sweep::SweepOutcome& outcome) {
              outcome.count(PointState::kMeasured), outcome.count(PointState::kHad),
              outcome.count(PointState::kFailed), outcome.count(PointState::kLeft),
              base::duration_text(outcome.seconds),
-             outcome.dollars ? fmt::format(", about ${:.2f}", *outcome.dollars) : "", o.db,
+             outcome.dollars ? fmt::format(", about ${:.2f}", *outcome.dollars) : "", db,
              outcome.run);
   if (outcome.started_as == sweep::RunChoice::State::kFinished &&
       outcome.count(PointState::kMeasured) == 0)
@@ -91,7 +91,7 @@ CommandResult run_command(const Options& o) {
   if (o.json)
     fmt::print("{}\n", sweep::outcome_json(recipe, outcome));
   else
-    print_outcome(o, outcome);
+    print_outcome(store.name(), outcome);
   std::fflush(stdout);
   if (outcome.error) return tl::unexpected(*outcome.error);
   return outcome.count(sweep::PointState::kFailed) > 0 ? 1 : 0;
