@@ -6,6 +6,7 @@
 
 #include "sweep/launcher.h"
 #include "sweep/plan.h"
+#include "sweep/sweep.h"
 
 namespace headroom::sweep {
 namespace {
@@ -183,6 +184,19 @@ TEST(Recipe, SecretsOfTheEnvironmentReachNoRecord) {
                                                        {"CACHE", "***"}};
   EXPECT_EQ(bench_options(recipe, c, {1, std::nullopt}).server_environment, expected);
   EXPECT_EQ(c.environment.at("HF_TOKEN"), "hf_geheim") << "the server gets it";
+}
+
+TEST(Sweep, AKeyThatIsNotSetIsToldBeforeAnythingStarts) {
+  const std::string text = replaced("  preset: inferencex-8k1k\n",
+                                    "  preset: inferencex-8k1k\n  api_key_env: HEADROOM_NO_SUCH\n");
+  const Recipe recipe = parse_recipe(text, "kimi.yaml").value();
+  auto store = results::Store::open(testing::TempDir() + "no_key_test.db");
+  ASSERT_TRUE(store);
+  const SweepOutcome outcome = run_sweep(recipe, {}, *store);
+  ASSERT_TRUE(outcome.error);
+  EXPECT_EQ(outcome.error->message,
+            "kimi.yaml: workload.api_key_env: the variable HEADROOM_NO_SUCH is not set");
+  EXPECT_TRUE(outcome.points.empty());
 }
 
 Launch launch_by(const std::string& launcher) {

@@ -67,7 +67,7 @@ Result<> read_arrivals(const YamlNode& node, Recipe& recipe) {
     return {};
   }
   HEADROOM_TRY(const YamlMap map,
-               node.map({"kind", "burstiness", "end_rate", "ramp", "file", "time_scale", "seed"}));
+               node.map({"kind", "burstiness", "end_rate", "ramp", "file", "time_scale"}));
   HEADROOM_TRY(const YamlNode kind, map.need("kind"));
   HEADROOM_TRY(const std::string text, kind.text());
   HEADROOM_TRY(arrival.kind, located(kind, load::parse_arrival_kind(text)));
@@ -79,8 +79,6 @@ Result<> read_arrivals(const YamlNode& node, Recipe& recipe) {
   HEADROOM_TRY(const std::string file, map.text_or("file", ""));
   arrival.file = beside(recipe, file);
   HEADROOM_TRY(arrival.time_scale, map.number_or("time_scale", 1, 1e-6, 1e6));
-  HEADROOM_TRY(const int64_t seed, map.integer_or("seed", 0, 0));
-  arrival.seed = static_cast<uint64_t>(seed);
   return {};
 }
 

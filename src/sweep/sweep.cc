@@ -241,6 +241,11 @@ SweepOutcome run_sweep(const Recipe& recipe, const SweepOptions& options, result
     outcome.error = std::move(error);
     return std::move(outcome);
   };
+  // Without its key the server would refuse every request, and the reason would be far away.
+  if (!recipe.bench.api_key_env.empty() && recipe.bench.api_key.empty())
+    return ended({ErrorCode::kInvalidArgument,
+                  fmt::format("{}: workload.api_key_env: the variable {} is not set", recipe.file,
+                              recipe.bench.api_key_env)});
   const auto lock = Lock::take(store.name(), recipe.name);
   if (!lock) return ended(lock.error());
   const auto plan = make_plan(recipe, options.variables);
