@@ -309,7 +309,7 @@ TEST(StreamTimes, reasoning_starts_ttft_and_content_its_own_time) {
   EXPECT_EQ(r.first_token, 10);
   EXPECT_EQ(r.ttft(), 5);
   EXPECT_EQ(r.first_text, 30);
-  EXPECT_EQ(r.ttfc(), 25);
+  EXPECT_EQ(*r.first_text - *r.sent, 25);
 }
 
 TEST(StreamTimes, late_usage_and_done_do_not_stretch_e2e) {

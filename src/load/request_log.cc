@@ -36,6 +36,7 @@ std::string request_line(const RequestRecord& r, const std::string& why, int64_t
   at("sent_ms", r.sent);
   at("first_byte_ms", r.first_byte);
   at("first_token_ms", r.first_token);
+  at("first_text_ms", r.first_text);
   at("last_token_ms", r.last_token);
   at("done_ms", r.done);
   json.field("input_tokens_known", r.prompt_intended).field("input_tokens", r.prompt_tokens);

@@ -61,10 +61,6 @@ struct RequestRecord {
   std::optional<int64_t> ttft() const {
     return sent && first_token ? std::optional(*first_token - *sent) : std::nullopt;
   }
-  /// Time to the first content behind the reasoning.
-  std::optional<int64_t> ttfc() const {
-    return sent && first_text ? std::optional(*first_text - *sent) : std::nullopt;
-  }
   std::optional<int64_t> e2e() const {
     return sent && last_token ? std::optional(*last_token - *sent) : std::nullopt;
   }

@@ -10,7 +10,7 @@
 namespace headroom::load {
 
 namespace {
-// So many connects refused in a row, with nothing heard in between, mean that the server is gone.
+// So many connects refused in a row, with no answer begun in between, mean that the server is gone.
 constexpr int64_t kRefusedInARow = 3;
 }  // namespace
 

@@ -25,9 +25,9 @@ struct RunState {
   std::atomic<int64_t> released{0}, measured{0}, measured_from{0};
   std::atomic<int64_t> ended{0}, measured_ended{0}, failed{0}, succeeded{0};
   std::atomic<int64_t> in_flight{0}, most_in_flight{0}, tokens{0};
-  std::atomic<int64_t> lost{0};         // requests whose connection broke or never came
-  std::atomic<int64_t> refused{0};      // connects refused in a row, with nothing heard in between
-  std::atomic<uint64_t> next_index;     // the first prompt that was not prepared
+  std::atomic<int64_t> lost{0};      // requests whose connection broke or never came
+  std::atomic<int64_t> refused{0};   // connects refused in a row, with no answer begun in between
+  std::atomic<uint64_t> next_index;  // the first prompt that was not prepared
   std::atomic<uint64_t> used_until{0};  // and that was not sent
   std::atomic<bool> halt{false};        // every loop ends at once
 

@@ -98,11 +98,12 @@ TEST(SteadyRate, hundreds_of_thousands_of_requests_take_no_time) {
 
 TEST(RequestLog, lines_hold_every_stage_from_the_start_on) {
   RequestRecord r = request(10, 30, 3);
+  r.first_text = *r.sent + 30 * kMs;
   const std::string line = request_line(r, "", 900 * kMs, "id", 2, "4 streams");
   EXPECT_THAT(line, HasSubstr(R"("run":"id","point":2,"load":"4 streams")"));
   EXPECT_THAT(line, HasSubstr(R"("intended_ms":100,)"));
   EXPECT_THAT(line, HasSubstr(R"("first_byte_ms":null)"));
-  EXPECT_THAT(line, HasSubstr(R"("first_token_ms":110)"));
+  EXPECT_THAT(line, HasSubstr(R"("first_token_ms":110,"first_text_ms":130)"));
   EXPECT_THAT(line, HasSubstr(R"("failure":null)"));
   r.failure = Failure::kHttp;
   r.http_status = 503;
