@@ -1,4 +1,5 @@
 // headroom bench: measures any OpenAI-compatible server at a list of loads.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 
@@ -66,11 +67,24 @@ void catch_interrupts() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-CommandResult run_command(Options& o) {
-  if (o.self_test.wanted) {
-    catch_interrupts();
-    return run_self_test(o.self_test, o.json, g_stop);
-  }
+/// How many of the first `count` points are what they were to be.
+size_t complete_of(const load::BenchOutcome& outcome, size_t count) {
+  const auto first = outcome.points.begin();
+  return static_cast<size_t>(
+      std::count_if(first, first + static_cast<ptrdiff_t>(count), [](const auto& point) {
+        const auto& doubts = point.record.measures.doubts;
+        return !doubts.contains("interrupted") && !doubts.contains("server_failed");
+      }));
+}
+
+/// The run that could not even begin, as --json prints it.
+load::BenchOutcome not_begun(const base::Error& error) {
+  load::BenchOutcome outcome;
+  outcome.error = error;
+  return outcome;
+}
+
+base::Result<std::optional<results::Store>> prepare(Options& o) {
   for (const auto& [name, value] :
        {std::pair("--url", &o.bench.url), {"--model", &o.bench.workload.model}})
     if (value->empty())
@@ -81,6 +95,27 @@ CommandResult run_command(Options& o) {
     HEADROOM_TRY(store, results::Store::open(o.db));
     o.db = store->name();  // from here on it is shown only: a URL without its password
   }
+  o.bench.keep_failed = true;
+  return store;
+}
+
+CommandResult run_command(Options& o) {
+  if (o.self_test.wanted) {
+    catch_interrupts();
+    CommandResult result = run_self_test(o.self_test, o.json, g_stop);
+    if (!result && o.json) {
+      base::JsonWriter json;
+      json.begin_object().field("error", result.error().message).end_object();
+      fmt::print("{}\n", json.text());
+    }
+    return result;
+  }
+  auto prepared = prepare(o);
+  if (!prepared) {
+    if (o.json) print_json(o, not_begun(prepared.error()));
+    return tl::unexpected<base::Error>(prepared.error());
+  }
+  std::optional<results::Store>& store = *prepared;
   catch_interrupts();
   const auto on_point = [&](const load::BenchPoint& point) {
     if (o.json) return;
@@ -95,19 +130,21 @@ CommandResult run_command(Options& o) {
     print_summary(o, outcome);
   if (!outcome.error) return 0;
   base::Error error = *outcome.error;
-  const size_t done = o.db.empty() ? outcome.points.size() : outcome.stored;
+  const size_t kept = o.db.empty() ? outcome.points.size() : outcome.stored;
+  const size_t complete = complete_of(outcome, kept);
+  const bool partial = complete < kept;
   const std::string where = o.db.empty() ? "shown" : "kept in " + o.db;
-  if (error.code == base::ErrorCode::kCancelled) {
-    const bool partial = !outcome.points.empty() &&
-                         outcome.points.back().record.measures.doubts.contains("interrupted");
-    const size_t complete = done - (partial && done > 0 ? 1 : 0);
+  const std::string tail =
+      fmt::format("{} complete point{} {}", complete, complete == 1 ? "" : "s", where);
+  if (error.code == base::ErrorCode::kCancelled)
     error.message = fmt::format(
-        "interrupted: {}; {} complete point{} {}",
+        "interrupted: {}; {}",
         partial ? "the running point is kept as far as it came" : "the running point was dropped",
-        complete, complete == 1 ? "" : "s", where);
-  } else if (done > 0) {
-    error.message += fmt::format("; {} complete point{} {}", done, done == 1 ? "" : "s", where);
-  }
+        tail);
+  else if (partial)
+    error.message += fmt::format("; the point is kept, flagged; {}", tail);
+  else if (kept > 0)
+    error.message += "; " + tail;
   return tl::unexpected<base::Error>(std::move(error));
 }
 

@@ -136,7 +136,7 @@ Result<PointRun> Runner::run(const Load& load, const PointOptions& point) {
 
 bool Runner::measure(const Load& load, const std::function<void(const BenchPoint&)>& on_point) {
   const PointOptions point = point_options(options_, prepared_, load, next_index_);
-  const auto run_result = run(load, point);
+  auto run_result = run(load, point);
   ++number_;
   if (!run_result) {
     outcome_.error = run_result.error();
@@ -148,7 +148,9 @@ bool Runner::measure(const Load& load, const std::function<void(const BenchPoint
                       load_label(load), options_.point_timeout_s)};
     return false;
   }
-  const PointRun& done = *run_result;
+  PointRun& done = *run_result;
+  for (auto& [kind, why] : done.first_failures) why = without_key(std::move(why));
+  if (done.gone) done.gone->message = without_key(std::move(done.gone->message));
   next_index_ = after(done, prepared_);
   BenchPoint result;
   result.record = summarize(done, prepared_.facts);
@@ -157,7 +159,12 @@ bool Runner::measure(const Load& load, const std::function<void(const BenchPoint
   record.point = options_.point;
   record.measures.eval = options_.eval;
   record.replay = replay_command(options_of_point(options_, load, point));
-  judge_failures(options_, record.measures, load_label(load), failures_);
+  if (done.gone) {
+    record.measures.doubts["server_failed"] = done.gone->message;
+    outcome_.error = done.gone;
+  } else {
+    judge_failures(options_, record.measures, load_label(load), failures_);
+  }
   if (log_ && !log_->error().empty()) record.measures.doubts["requests_out"] = log_->error();
   const bool stopped = done.interrupted && stop_ != nullptr && stop_->load();
   if (done.interrupted) record.measures.doubts["interrupted"] = done.interrupted_why;
@@ -165,7 +172,7 @@ bool Runner::measure(const Load& load, const std::function<void(const BenchPoint
   // Measured is measured: a store that refuses the point must not make it vanish.
   if (store_ != nullptr) {
     const auto added = store_->add(record, "headroom bench");
-    if (!added) outcome_.error = added.error();
+    if (!added && !outcome_.error) outcome_.error = added.error();
     outcome_.stored += added.has_value();
   }
   outcome_.points.push_back(std::move(result));

@@ -69,6 +69,8 @@ struct BenchOptions {
   bool force_percentiles = false;   // p99 of fewer than 100 samples is shown
   std::string requests_out;         // file for a JSON line of each request as it ends
   bool quiet = false;               // no progress on stderr
+  /// A point that ends because the server fails becomes a flagged record beside the error.
+  bool keep_failed = false;
 
   // For sweeps.
   std::string run;                                        // the run's id instead of a fresh one

@@ -119,8 +119,15 @@ Result<> check_numbers(const BenchOptions& o) {
     if (value && (*value < least || *value > kMostRequests))
       return fail(ErrorCode::kInvalidArgument, "{} {} is not {} to {}", name, *value, least,
                   kMostRequests);
-  if (o.devices && *o.devices < 1)
-    return fail(ErrorCode::kInvalidArgument, "devices {} must be at least 1", *o.devices);
+  constexpr int64_t kMostDevices = 1'000'000;
+  if (o.devices && (*o.devices < 1 || *o.devices > kMostDevices))
+    return fail(ErrorCode::kInvalidArgument, "devices {} is not 1 to {}", *o.devices, kMostDevices);
+  if (o.repeat && (*o.repeat < 0 || *o.repeat > kMostRequests))
+    return fail(ErrorCode::kInvalidArgument, "repeat {} is not 0 to {}", *o.repeat, kMostRequests);
+  constexpr uint64_t kMostIndex = uint64_t{1} << 62;  // counts up from there, within 64 bits
+  if (o.first_index > kMostIndex)
+    return fail(ErrorCode::kInvalidArgument, "first index {} is not 0 to {}", o.first_index,
+                kMostIndex);
   if (o.ca_file.empty()) return {};
   return o.insecure ? fail(ErrorCode::kInvalidArgument,
                            "--ca-file {} and --insecure contradict each other", o.ca_file)
@@ -174,6 +181,8 @@ Result<Prepared> prepare_bench(const BenchOptions& options, const std::atomic<bo
   const bool fitted = choice && choice->kind->fitted;
   if (fitted) first.tokenizer.clear();  // it is loaded once, below
   HEADROOM_TRY(p.workload, Workload::create(first));
+  facts.workload.output_tokens = p.workload->options().output_tokens;
+  facts.workload.output_spread = p.workload->options().output_spread;
   if (options.server_facts) {
     p.server = options.server_facts;
   } else {
@@ -268,6 +277,7 @@ PointOptions point_options(const BenchOptions& options, const Prepared& prepared
   point.threads = options.threads;
   point.sources = options.sources;
   point.retries = options.retries;
+  point.keep_failed = options.keep_failed;
   point.pace_ns = static_cast<int64_t>(options.pace_ms * 1e6);
   return point;
 }

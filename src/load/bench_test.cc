@@ -76,7 +76,12 @@ TEST(Bench, ImpossibleNumbersAreRefusedBeforeAnyRequest) {
             "timeout 1e+300 s is not above 0 and at most 1000000");
   EXPECT_EQ(refused([](auto& o) { o.requests = 0; }), "requests 0 is not 1 to 1000000000");
   EXPECT_EQ(refused([](auto& o) { o.warmup = -1; }), "warmup -1 is not 0 to 1000000000");
-  EXPECT_EQ(refused([](auto& o) { o.devices = 0; }), "devices 0 must be at least 1");
+  EXPECT_EQ(refused([](auto& o) { o.devices = 0; }), "devices 0 is not 1 to 1000000");
+  EXPECT_EQ(refused([](auto& o) { o.devices = INT64_MAX; }),
+            "devices 9223372036854775807 is not 1 to 1000000");
+  EXPECT_EQ(refused([](auto& o) { o.repeat = -1; }), "repeat -1 is not 0 to 1000000000");
+  EXPECT_EQ(refused([](auto& o) { o.first_index = UINT64_MAX; }),
+            "first index 18446744073709551615 is not 0 to 4611686018427387904");
 }
 
 TEST(Bench, AKeyThatTheServerRepeatsIsBlanked) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace headroom::load {
 
 namespace {
@@ -102,7 +104,8 @@ std::string load_text(const results::Workload& workload) {
   if (workload.rate)
     return fmt::format("{:.4g} req/s{}", *workload.rate,
                        workload.arrivals == "constant" ? "" : " " + workload.arrivals);
-  if (workload.concurrency) return fmt::format("{} streams", *workload.concurrency);
+  if (workload.concurrency)
+    return fmt::format("{} stream{}", *workload.concurrency, *workload.concurrency == 1 ? "" : "s");
   return workload.arrivals.empty() ? std::string(kAbsent) : workload.arrivals;
 }
 
@@ -125,6 +128,34 @@ std::string p99_cell(const std::optional<base::Histogram>& histogram, int decima
                      const ReportOptions& options) {
   if (!histogram || histogram->empty()) return std::string(kAbsent);
   return shown(99, *histogram, options) ? cell(percentile_ms(histogram, 99), decimals) : "n<100";
+}
+
+/// `line` in lines of at most kColumns; those after the first are set in a little deeper.
+std::string wrapped(std::string_view line) {
+  constexpr size_t kColumns = 116;
+  std::string text, current(line.substr(0, line.find_first_not_of(' ')));
+  const std::string further = current + "  ";
+  bool fresh = true;  // nothing but the indent so far
+  const auto end_line = [&] {
+    text += current + '\n';
+    current = further;
+    fresh = true;
+  };
+  line.remove_prefix(current.size());
+  while (!line.empty()) {
+    std::string_view word = line.substr(0, line.find(' '));
+    line.remove_prefix(std::min(word.size() + 1, line.size()));
+    if (!fresh && base::display_width(current) + 1 + base::display_width(word) > kColumns)
+      end_line();
+    if (!fresh) current += ' ';
+    fresh = false;
+    for (; !word.empty(); word.remove_prefix(std::max<size_t>(1, base::utf8_length(word)))) {
+      if (base::display_width(current) >= kColumns) end_line();
+      current += word.substr(0, std::max<size_t>(1, base::utf8_length(word)));
+      fresh = false;
+    }
+  }
+  return text + current + '\n';
 }
 
 void write_slo(base::JsonWriter& json, const results::Measures& m) {
@@ -238,9 +269,9 @@ std::string verdict_lines(const std::vector<const results::Record*>& records) {
     const results::ClientLoad& client = record->measures.client;
     if (!client.limited) continue;
     no += !*client.limited;
-    text += fmt::format("  {}, client_limited: {}{}\n", load_text(record->workload),
-                        *client.limited ? "yes" : "no",
-                        client.limited_reason.empty() ? "" : ", " + client.limited_reason);
+    text += wrapped(fmt::format("  {}, client_limited: {}{}", load_text(record->workload),
+                                *client.limited ? "yes" : "no",
+                                client.limited_reason.empty() ? "" : ", " + client.limited_reason));
   }
   if (no > 1 && no == records.size()) return "  client_limited: no, at every point\n";
   return text;
@@ -249,7 +280,7 @@ std::string verdict_lines(const std::vector<const results::Record*>& records) {
 std::string doubt_lines(const results::Record& record) {
   std::string text;
   for (const auto& [code, line] : record.measures.doubts)
-    text += fmt::format("  {}, {}: {}\n", load_text(record.workload), code, line);
+    text += wrapped(fmt::format("  {}, {}: {}", load_text(record.workload), code, line));
   return text;
 }
 

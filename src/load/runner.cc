@@ -170,7 +170,8 @@ base::Result<PointRun> run_point(const PointOptions& options, const Workload& wo
   for (std::thread& thread : threads) thread.join();
   if (no_start) return tl::unexpected<base::Error>(*no_start);
   if (!state.fatal && !run.interrupted && state.lost > 0) state.fatal = check_alive(state);
-  if (state.fatal) return tl::unexpected<base::Error>(*state.fatal);
+  if (state.fatal && !options.keep_failed) return tl::unexpected<base::Error>(*state.fatal);
+  run.gone = state.fatal;
   if (run.interrupted && state.measured_ended == 0)
     return base::fail(ErrorCode::kCancelled, "{}, before a measured request had ended",
                       run.interrupted_why);

@@ -46,6 +46,9 @@ struct PointOptions {
   int64_t pace_ns = 0;
   /// The point ends so long after its start with what it has; 0: no limit.
   int64_t deadline_ns = 0;
+  /// A point that ends because the server fails is given back with what it has (PointRun::gone)
+  /// instead of an error.
+  bool keep_failed = false;
 };
 
 /// The state of a running point, for progress and for tests.
@@ -90,6 +93,7 @@ struct PointRun {
   int64_t unix_start_ns = 0;  // the same moment
   bool interrupted = false;   // stopped before its end: what had ended by then
   std::string interrupted_why{};
+  std::optional<base::Error> gone;  // why the server is not to be asked further
   int64_t most_in_flight = 0;
   uint64_t next_index = 0;  // the first prompt that was not used
   Recorder recorder;
@@ -98,7 +102,8 @@ struct PointRun {
 };
 
 /// Runs a point to its end. Errors name the address: kUnavailable when the server
-/// refuses, goes away or answers nothing but failures; kResourceExhausted before the start when
+/// refuses, goes away or answers nothing but failures (with `keep_failed` only where nothing was
+/// sent); kResourceExhausted before the start when
 /// descriptors or ports do not suffice; kCancelled when `control.stop` was set or the deadline came
 /// before a measured request had ended. Afterwards such a point is `interrupted`.
 base::Result<PointRun> run_point(const PointOptions& options, const Workload& workload,

@@ -13,13 +13,16 @@ namespace {
 
 constexpr size_t kBodyKept = 4096;
 constexpr size_t kWholeLimit = size_t{64} << 20;  // of an answer in one piece
+// A stream with more chunks than these for the tokens that were asked will never end by itself.
+constexpr int64_t kChunksPerToken = 8, kChunksBeyond = 2000;
 
 std::string one_line(std::string_view text, size_t limit = 200) {
   // A stranger's bytes on the way to a terminal: no line ends, no escapes, no half characters.
   std::string result;
   while (!text.empty() && result.size() < limit) {
     const size_t length = base::utf8_length(text);
-    if (length == 0 || static_cast<unsigned char>(text[0]) < ' ' || text[0] == 127)
+    const bool c1 = length == 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0;
+    if (length == 0 || c1 || static_cast<unsigned char>(text[0]) < ' ' || text[0] == 127)
       result += length == 0 || result.ends_with(' ') ? "" : " ";
     else
       result += text.substr(0, length);
@@ -113,6 +116,12 @@ void StreamReader::take_chunk(const ChunkFacts& chunk, int64_t at) {
   ++record.chunks;
   record.chunk_tokens += std::max<int64_t>(tokens, 1);
   marks_.push_back({at, static_cast<int32_t>(tokens)});
+  if (record.chunks > kChunksPerToken * record.output_intended + kChunksBeyond)
+    fail(
+        Failure::kBadStream,
+        fmt::format("the stream does not end: {} chunks with content came and {} tokens were asked "
+                    "for",
+                    record.chunks, record.output_intended));
 }
 
 bool StreamReader::on_body(std::string_view bytes, int64_t at, ChunkReader& reader) {
@@ -146,6 +155,12 @@ void StreamReader::judge_body(ChunkReader& reader) {
   fail(Failure::kBadStream, "the response is no event stream: " + text);
 }
 
+/// Content came and a prompt went: a server that counts 0 of them does not count.
+void StreamReader::drop_zero_counts() {
+  for (std::optional<int64_t>* count : {&record.prompt_tokens, &record.output_tokens})
+    if (*count == 0) count->reset();
+}
+
 /// An answer in one piece: nothing is known of its first token.
 void StreamReader::take_whole(ChunkReader& reader) {
   const auto answer = reader.read(body_, keep_answer_);
@@ -155,6 +170,7 @@ void StreamReader::take_whole(ChunkReader& reader) {
   record.prompt_tokens = answer->prompt_tokens;
   record.output_tokens = answer->output_tokens;
   record.last_token = last_byte_;
+  drop_zero_counts();
   if (keep_answer_) answer_ = answer->text;
 }
 
@@ -169,6 +185,7 @@ void StreamReader::on_end(Failure how, const std::string& text, int64_t at) {
     return judge_body(reader);
   }
   if (!record.first_token) return fail(Failure::kEmpty, "the stream ended without any content");
+  drop_zero_counts();
   if (!done_marker_ && !finish_reason_)
     fail(Failure::kTruncated,
          fmt::format("the stream ended after {} chunks with neither finish_reason nor [DONE]",

@@ -49,6 +49,7 @@ class StreamReader {
   void fail(Failure how, std::string text);
   void judge_body(ChunkReader& reader);
   void take_whole(ChunkReader& reader);
+  void drop_zero_counts();
 
   http::SseParser sse_;
   std::vector<ChunkMark> marks_;

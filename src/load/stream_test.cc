@@ -295,7 +295,7 @@ std::string told(int status, std::vector<std::pair<std::string, std::string>> he
 TEST(Stream, refusals_are_told_in_one_clean_line) {
   EXPECT_EQ(told(400, {}, R"({"error":{"message":"context is 128,\n600 asked","code":400}})"),
             "HTTP 400: context is 128, 600 asked");
-  EXPECT_EQ(told(500, {}, "<b>\r\n\x1b[31moops\xff\xfe</b>"), "HTTP 500: <b> [31moops</b>");
+  EXPECT_EQ(told(500, {}, "<b>\r\n\x1b[31moops\xff\xfe\xc2\x9b</b>"), "HTTP 500: <b> [31moops </b>");
   EXPECT_EQ(told(307, {{"location", "/v2"}}, ""),
             "HTTP 307: redirected to /v2: give the final address");
   EXPECT_EQ(told(200, {{"content-encoding", "gzip"}}, "\x1f\x8b\x08"),
@@ -312,6 +312,13 @@ TEST(Stream, impossible_usage_is_no_usage) {
   EXPECT_EQ(output("7"), 7);
   EXPECT_FALSE(output("-1"));
   EXPECT_FALSE(output("4611686018427387904"));  // two of them would overflow a sum
+  const Outcome zeros = run_script("ttft=2,interval=1,prompt_off=-7,output_off=-10");
+  ASSERT_FALSE(zeros.run.recorder.records().empty());
+  for (const RequestRecord& r : zeros.run.recorder.records()) {
+    EXPECT_FALSE(r.output_tokens) << "content came: 0 is no count";
+    EXPECT_FALSE(r.prompt_tokens);
+    EXPECT_EQ(r.tokens(), 10);
+  }
 }
 
 }  // namespace

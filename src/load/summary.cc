@@ -70,6 +70,7 @@ results::Window whole_window(const PointRun& point, Span span) {
   Tokens tokens;
   for (const RequestRecord& r : records)
     if (!r.warmup && r.ok()) tokens.add(prompt_tokens(r), output_tokens(r));
+  if (window.requests == 0) return window;  // no rate, not a rate of 0
   window.input_tokens = tokens.input;
   window.output_tokens = tokens.output;
   return window;
@@ -98,8 +99,11 @@ results::Window window_of(const PointRun& point, Span span) {
 void count_requests(const Records& records, results::Measures& m) {
   int64_t sent = 0, ok = 0, chunks = 0, output = 0;
   Tokens client, server;
+  // A server that fails from the first request on never comes to the measured ones.
+  const bool only_warmup =
+      std::ranges::all_of(records, [](const RequestRecord& r) { return r.warmup; });
   for (const RequestRecord& r : records) {
-    if (r.warmup) continue;
+    if (r.warmup && (!only_warmup || r.ok())) continue;
     ++sent;
     if (!r.ok()) {
       ++m.requests_failed[failure_name(r.failure, r.http_status)];
@@ -146,6 +150,18 @@ void fill_client(const PointRun& point, const RunFacts& facts, results::ClientLo
   fill_verdict(point, client);
 }
 
+/// What the first failure of each kind said.
+std::string causes_of(const std::map<std::string, std::string>& first_failures) {
+  constexpr size_t kMost = 3;
+  std::string text;
+  size_t shown = 0;
+  for (const auto& [kind, why] : first_failures) {
+    if (shown++ == kMost) break;
+    text += "; " + (why.starts_with("HTTP ") ? why : kind + ": " + why);
+  }
+  return text;
+}
+
 void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measures& m) {
   const Records& records = point.recorder.records();
   int64_t ok = 0, prompt_off = 0, fewer = 0, no_usage = 0, short_output = 0, again = 0;
@@ -172,8 +188,9 @@ void doubt_counts(const PointRun& point, const RunFacts& facts, results::Measure
   const int64_t failed = *m.requests_sent - ok;
   if (failed > 0)
     doubts["failures"] = fmt::format(
-        "{} of {} requests failed ({:.1f} %); they count in no figure", failed, *m.requests_sent,
-        100 * static_cast<double>(failed) / static_cast<double>(*m.requests_sent));
+        "{} of {} requests failed ({:.1f} %); they count in no figure{}", failed, *m.requests_sent,
+        100 * static_cast<double>(failed) / static_cast<double>(*m.requests_sent),
+        causes_of(point.first_failures));
   if (prompt_off > 0)
     doubts["prompt_tokens"] =
         fmt::format("{} of {} prompts: {} tokens sent, {} counted by the server", prompt_off, ok,
@@ -234,6 +251,7 @@ std::optional<Span> steady_span(const PointRun& point) {
 }
 
 void doubt_conduct(const PointRun& point, results::Measures& m) {
+  if (*m.requests_ok == 0) return;  // there is no figure to speak against
   auto& doubts = m.doubts;
   if (point.arrival) {
     if (point.most_in_flight >= point.concurrency)
@@ -320,7 +338,8 @@ results::Record summarize(const PointRun& point, const RunFacts& facts) {
         span->end,
         span->begin + static_cast<int64_t>(static_cast<double>(*m.requests_sent) / *rate * 1e9));
   if (span) m.whole = whole_window(point, *span);
-  const auto steady = steady_span(point);
+  // Streams that are busy failing are no steady load.
+  const auto steady = *m.requests_ok > 0 ? steady_span(point) : std::nullopt;
   if (steady) m.steady = window_of(point, *steady);
   if (has_bounds(facts.slo)) {
     m.slo = facts.slo;

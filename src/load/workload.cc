@@ -170,6 +170,19 @@ Result<Fields> read_extra_body(const std::string& text) {
   return fields;
 }
 
+/// A length that the body names itself is the length that is asked for.
+void take_length(Fields& extra, WorkloadOptions& options) {
+  const auto named =
+      std::ranges::find(extra, std::string_view("max_tokens"), &Fields::value_type::first);
+  if (named == extra.end()) return;
+  simdjson::dom::parser parser;
+  int64_t tokens = 0;
+  if (parser.parse(named->second).get(tokens) != simdjson::SUCCESS) return;
+  options.output_tokens = tokens;
+  options.output_spread = {};
+  extra.erase(named);
+}
+
 Result<> check_spread(std::string_view name, const LengthSpread& spread) {
   const bool uniform = spread.kind == LengthSpread::Kind::kUniform;
   if (spread.kind != LengthSpread::Kind::kFixed &&
@@ -248,9 +261,10 @@ Workload& Workload::operator=(Workload&&) noexcept = default;
 
 Result<Workload> Workload::create(WorkloadOptions options) {
   HEADROOM_TRY(const DatasetChoice choice, choose_dataset(options.dataset));
-  HEADROOM_TRY_VOID(check(options));
   Workload workload;
   HEADROOM_TRY(workload.extra_, read_extra_body(options.extra_body));
+  take_length(workload.extra_, options);
+  HEADROOM_TRY_VOID(check(options));
   HEADROOM_TRY(workload.dataset_, choice.kind->open(options, choice.file));
   workload.options_ = std::move(options);
   return workload;

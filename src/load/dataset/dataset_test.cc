@@ -360,6 +360,11 @@ TEST(Dataset, bodies_take_extra_fields_and_refuse_ours) {
   EXPECT_EQ(body.find("ignore_eos"), std::string::npos);
   EXPECT_EQ(body.find("stream_options"), std::string::npos);
   EXPECT_THAT(body, HasSubstr(R"("max_tokens":3)"));
+  EXPECT_EQ(first_turn(made(o), 0).output_tokens, 3) << "the length that is asked for";
+  o.force_length = true;
+  EXPECT_THAT(first_turn(made(o), 0).body, HasSubstr(R"("min_tokens":3)"));
+  o.extra_body = R"({"max_tokens":0})";
+  EXPECT_THAT(refused(o), HasSubstr("must be at least 1"));
   o.extra_body = R"({"stream":true})";
   EXPECT_THAT(refused(o), HasSubstr("extra body: stream is set by the client itself"));
   o.extra_body = "[1]";
