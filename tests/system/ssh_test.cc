@@ -54,7 +54,8 @@ TEST(SshLauncher, RunsAServerThroughARealDaemonAndLeavesNothingBehind) {
   if (::geteuid() == 0) fs::create_directories("/run/sshd", ignored);
   std::ofstream(folder + "/config") << fmt::format(
       "Port {1}\nListenAddress 127.0.0.1\nHostKey {0}/host\nAuthorizedKeysFile {0}/authorized\n"
-      "PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n",
+      "PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n"
+      "SetEnv SHLVL=2\n",  // bash then leaves the user's own start-up files alone, however slow
       folder, port);
   sweep::ChildOptions daemon;
   daemon.command = {kDaemon, "-D", "-e", "-f", folder + "/config"};
