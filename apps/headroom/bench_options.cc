@@ -154,6 +154,10 @@ Result<> read_arrival(BenchArguments& a) {
                   a.bench.workload.dataset);
     a.bench.workload.dataset = dataset;
   }
+  if (arrival.burstiness != 1 && arrival.kind != load::ArrivalKind::kGamma)
+    return fail(ErrorCode::kInvalidArgument, "--burstiness: needs --arrival gamma");
+  if (arrival.time_scale != 1 && arrival.file.empty())
+    return fail(ErrorCode::kInvalidArgument, "--time-scale: needs --schedule or --trace");
   const bool open = !a.bench.rates.empty() || !arrival.file.empty();
   if (!open && (a.arrival != "constant" || arrival.end_rate || arrival.ramp_s != 0))
     return fail(ErrorCode::kInvalidArgument, "{}: needs --rate",
@@ -220,9 +224,8 @@ Result<> finish_bench_arguments(BenchArguments& a) {
   if (!a.preset.empty()) HEADROOM_TRY_VOID(load::apply_preset(a.preset, b));
   if (b.concurrency.empty() && b.rates.empty() && b.arrival.file.empty()) b.concurrency = {1};
   HEADROOM_TRY_VOID(read_key(b));
-  for (const std::string& header : b.headers)
-    if (header.find(':') == std::string::npos || header.find_first_of("\r\n") != std::string::npos)
-      return fail(ErrorCode::kInvalidArgument, "--header {}: not \"Name: value\"", header);
+  if (w.think.seconds > 0 && w.turns == 1)
+    return fail(ErrorCode::kInvalidArgument, "--think: needs --turns");
   if (b.api_key.find_first_of("\r\n") != std::string::npos)
     return fail(ErrorCode::kInvalidArgument, "--api-key: has a line end in it");
   b.fresh_salt = !a.no_salt && a.salt.empty();

@@ -48,7 +48,7 @@ Result<size_t> regular_size(int fd, const std::filesystem::path& path) {
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, size_t limit) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   HEADROOM_TRY(const size_t size, regular_size(file.get(), path));
   if (size > limit)
     return fail(ErrorCode::kTooLarge, "{}: {} bytes, at most {} are read", path.string(), size,
@@ -99,7 +99,7 @@ Result<> write_file_atomic(const std::filesystem::path& path, std::string_view c
 }
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   HEADROOM_TRY(const size_t size, regular_size(file.get(), path));
   MappedFile mapped;
   if (size == 0) return mapped;

@@ -106,7 +106,7 @@ class Runner {
   std::vector<std::string> secrets_;
   uint64_t next_index_;
   size_t number_ = 0;
-  std::optional<base::Error> failures_;  // of the first point with too many
+  std::optional<base::Error> failures_;  // the first point with too many; the log
 };
 
 Result<PointRun> Runner::run(const Load& load, const PointOptions& point) {
@@ -165,7 +165,10 @@ bool Runner::measure(const Load& load, const std::function<void(const BenchPoint
   } else {
     judge_failures(options_, record.measures, load_label(load), failures_);
   }
-  if (log_ && !log_->error().empty()) record.measures.doubts["requests_out"] = log_->error();
+  if (log_ && !log_->error().empty()) {
+    record.measures.doubts["requests_out"] = log_->error();
+    if (!failures_) failures_ = base::Error{ErrorCode::kIo, log_->error()};
+  }
   const bool stopped = done.interrupted && stop_ != nullptr && stop_->load();
   if (done.interrupted) record.measures.doubts["interrupted"] = done.interrupted_why;
   result.id = results::record_id(record);

@@ -1,13 +1,17 @@
 // Checks, questions to the server, and the list of points.
 #include "load/bench_prepare.h"
 
+#include <strings.h>
+
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
 #include "base/clock.h"
 #include "environment/environment.h"
 #include "load/dataset/dataset.h"
+#include "load/text_lines.h"
 
 namespace headroom::load {
 
@@ -134,6 +138,26 @@ Result<> check_numbers(const BenchOptions& o) {
                     : Result<>();
 }
 
+/// What would make another request of ours, or none.
+Result<> check_headers(const std::vector<std::string>& headers) {
+  for (const std::string& header : headers) {
+    const std::string name = header.substr(0, header.find(':'));
+    const auto ordinary = [](unsigned char c) {
+      return std::isalnum(c) != 0 ||
+             std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) !=
+                 std::string_view::npos;
+    };
+    const auto control = [](unsigned char c) { return (c < ' ' && c != '\t') || c == 127; };
+    if (name.empty() || name.size() == header.size() || !std::ranges::all_of(name, ordinary) ||
+        std::ranges::any_of(header, control))
+      return fail(ErrorCode::kInvalidArgument, "header {}: not \"Name: value\"", shortened(name));
+    for (const char* ours : {"content-length", "transfer-encoding", "connection", "host"})
+      if (strcasecmp(name.c_str(), ours) == 0)
+        return fail(ErrorCode::kInvalidArgument, "header {}: the client sets it itself", name);
+  }
+  return {};
+}
+
 /// What the requests' form rests on, from the server or from a tokenizer.
 void fit_workload(const BenchOptions& options, Prepared& p, const std::atomic<bool>* stop) {
   WorkloadOptions& workload = p.facts.workload;
@@ -161,6 +185,7 @@ Result<Prepared> prepare_bench(const BenchOptions& options, const std::atomic<bo
   p.url.ca_file = options.ca_file;
   p.url.insecure = options.insecure;
   HEADROOM_TRY_VOID(check_numbers(options));
+  HEADROOM_TRY_VOID(check_headers(options.headers));
   for (const Load& load : loads_of(options))
     if (load.arrival) {
       HEADROOM_TRY_VOID(make_schedule(*load.arrival));

@@ -79,6 +79,11 @@ TEST(Bench, ImpossibleNumbersAreRefusedBeforeAnyRequest) {
   EXPECT_EQ(refused([](auto& o) { o.devices = 0; }), "devices 0 is not 1 to 1000000");
   EXPECT_EQ(refused([](auto& o) { o.devices = INT64_MAX; }),
             "devices 9223372036854775807 is not 1 to 1000000");
+  for (const char* bad : {"no colon", ": x", "A B: x", "X: a\r\nEvil: 1", "X: \x01"})
+    EXPECT_THAT(refused([&](auto& o) { o.headers = {bad}; }), testing::HasSubstr("not \"Name"))
+        << bad;
+  EXPECT_EQ(refused([](auto& o) { o.headers = {"content-Length: 3"}; }),
+            "header content-Length: the client sets it itself");
   EXPECT_EQ(refused([](auto& o) { o.repeat = -1; }), "repeat -1 is not 0 to 1000000000");
   EXPECT_EQ(refused([](auto& o) { o.first_index = UINT64_MAX; }),
             "first index 18446744073709551615 is not 0 to 4611686018427387904");

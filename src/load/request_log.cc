@@ -2,7 +2,9 @@
 #include "load/request_log.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <memory>
 
 #include "base/json_writer.h"
 
@@ -47,6 +49,17 @@ std::string request_line(const RequestRecord& r, const std::string& why, int64_t
   return json.take();
 }
 
+namespace {
+
+/// A run that was killed while it wrote: its half line must not swallow the next one.
+bool ends_within_a_line(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "r"),
+                                                             std::fclose);
+  return file && std::fseek(file.get(), -1, SEEK_END) == 0 && std::fgetc(file.get()) != '\n';
+}
+
+}  // namespace
+
 base::Result<RequestLog> RequestLog::open(const std::string& path) {
   RequestLog log;
   log.path_ = path;
@@ -55,6 +68,7 @@ base::Result<RequestLog> RequestLog::open(const std::string& path) {
     return base::fail(base::ErrorCode::kIo, "{}: cannot be written: {}", path,
                       std::strerror(errno));
   std::setvbuf(log.file_.get(), nullptr, _IONBF, 0);
+  if (ends_within_a_line(path)) log.buffer_ = "\n";
   return log;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <thread>
 
 #include "base/clock.h"
@@ -178,6 +179,28 @@ TEST(FailedPoint, TokensOfFailuresAreInNoRate) {
   whole.last_token = 3'000'000;
   recorder.add(whole, {});
   EXPECT_EQ(recorder.tokens().within({0, 10'000'000}), 5) << "an answer in one piece came then";
+}
+
+TEST(FailedPoint, ALogThatCannotBeWrittenIsFailedWorkAndAHalfLineIsLeftBehind) {
+  const auto server = MockServer::start(*parse_mock_script("ttft=1,interval=1"));
+  ASSERT_TRUE(server);
+  BenchOptions options = bench_of(**server);
+  options.requests_out = "/dev/full";
+  const BenchOutcome outcome = run_bench(options, nullptr);
+  ASSERT_TRUE(outcome.error);
+  EXPECT_THAT(outcome.error->message, HasSubstr("/dev/full: cannot be written"));
+  EXPECT_EQ(outcome.points.size(), 2u);
+  const std::string path = fmt::format("{}/half-{}.jsonl", testing::TempDir(), ::getpid());
+  std::ofstream(path) << "{\"half";
+  options.requests_out = path;
+  EXPECT_FALSE(run_bench(options, nullptr).error);
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line, "{\"half");
+  std::getline(file, line);
+  EXPECT_THAT(line, testing::AllOf(testing::StartsWith("{\"run\""), testing::EndsWith("}")));
+  ::unlink(path.c_str());
 }
 
 TEST(FailedPoint, LongReasonsAreWrapped) {

@@ -295,7 +295,8 @@ std::string told(int status, std::vector<std::pair<std::string, std::string>> he
 TEST(Stream, refusals_are_told_in_one_clean_line) {
   EXPECT_EQ(told(400, {}, R"({"error":{"message":"context is 128,\n600 asked","code":400}})"),
             "HTTP 400: context is 128, 600 asked");
-  EXPECT_EQ(told(500, {}, "<b>\r\n\x1b[31moops\xff\xfe\xc2\x9b</b>"), "HTTP 500: <b> [31moops </b>");
+  EXPECT_EQ(told(500, {}, "<b>\r\n\x1b[31moops\xff\xfe\xc2\x9b</b>"),
+            "HTTP 500: <b> [31moops </b>");
   EXPECT_EQ(told(307, {{"location", "/v2"}}, ""),
             "HTTP 307: redirected to /v2: give the final address");
   EXPECT_EQ(told(200, {{"content-encoding", "gzip"}}, "\x1f\x8b\x08"),

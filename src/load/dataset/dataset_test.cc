@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <set>
@@ -67,6 +69,10 @@ TEST(Dataset, names_and_files_choose) {
   EXPECT_EQ(choose_dataset(file_with("a.md", "x"))->kind->name, "lines");
   EXPECT_THAT(choose_dataset("sharegpt").error().message, HasSubstr("sharegpt:FILE"));
   EXPECT_THAT(choose_dataset("random:x").error().message, HasSubstr("reads no file"));
+  const std::string pipe = testing::TempDir() + fmt::format("/pipe-{}", ::getpid());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(refused(options("lines:" + pipe)), HasSubstr("not a regular file"));  // and no wait
+  ::unlink(pipe.c_str());
   EXPECT_THAT(choose_dataset("nope").error().message, HasSubstr("nope: neither a file nor one of"));
 }
 
