@@ -1,6 +1,7 @@
 // The store's SQLite file.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include "results/sqlite_errors.h"
 #include "results/sqlite_schema.h"
@@ -63,6 +64,8 @@ class SqliteBackend final : public Backend {
       : path_(path), name_(path.string()), db_(open_database(path, mode)) {}
 
   SQLite::Database& database() { return *db_; }
+  /// Once it is there: SQLite makes it with the first table.
+  void remember_file() { file_ = file_at(path_); }
   const std::string& name() const override { return name_; }
 
   Result<AddCounts> insert(std::span<const StoredRow> rows) override {
@@ -82,6 +85,12 @@ class SqliteBackend final : public Backend {
         statement.reset();
       }
       transaction.commit();
+      // SQLite goes on writing into a file that nobody can open any more.
+      if (!file_ || file_at(path_) != file_)
+        return fail(ErrorCode::kDataLoss,
+                    "{}: the file was deleted or replaced while it was open; nothing more is kept "
+                    "in it",
+                    name_);
       return counts;
     });
   }
@@ -161,6 +170,13 @@ class SqliteBackend final : public Backend {
   }
 
  private:
+  using FileId = std::pair<dev_t, ino_t>;
+  static std::optional<FileId> file_at(const std::filesystem::path& path) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+    return FileId{status.st_dev, status.st_ino};
+  }
+
   /// Runs `work`, with SQLite's exceptions as errors.
   template <typename Work>
   auto guarded(std::string_view doing, Work&& work) const -> decltype(work()) {
@@ -174,6 +190,7 @@ class SqliteBackend final : public Backend {
   std::filesystem::path path_;
   std::string name_;
   std::unique_ptr<SQLite::Database> db_;
+  std::optional<FileId> file_;
 };
 
 }  // namespace
@@ -193,6 +210,7 @@ Result<std::unique_ptr<Backend>> open_sqlite(const std::filesystem::path& path, 
   try {
     auto backend = std::make_unique<SqliteBackend>(path, mode);
     HEADROOM_TRY_VOID(prepare_schema(backend->database(), path, mode != Store::Mode::kRead, now));
+    backend->remember_file();
     return backend;
   } catch (const SQLite::Exception& e) {
     return tl::unexpected<base::Error>(sqlite_error(path, "opening", e));

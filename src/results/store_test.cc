@@ -2,6 +2,7 @@
 #include "results/store.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -55,6 +56,18 @@ class StoreTest : public testing::Test {
 
   fs::path folder_;
 };
+
+TEST_F(StoreTest, AFileThatIsDeletedOrReplacedWhileOpenIsAnError) {
+  auto store = Store::open(file().string()).value();
+  ASSERT_TRUE(store.add(point(1), "test"));
+  fs::rename(file(), file("aside.db"));
+  const auto gone = store.add(point(2), "test");
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().code, base::ErrorCode::kDataLoss);
+  EXPECT_THAT(gone.error().message, HasSubstr("store.db: the file was deleted or replaced"));
+  std::ofstream(file()) << "";
+  EXPECT_FALSE(store.add(point(3), "test"));
+}
 
 TEST_F(StoreTest, RecordsCannotBeDeletedOrChanged) {
   {
