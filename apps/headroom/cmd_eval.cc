@@ -137,6 +137,12 @@ CommandResult evaluate(Options& options) {
     HEADROOM_TRY(into, results::Store::open(options.db));
   }
   std::ofstream items;
+  std::error_code unknown;
+  for (const std::filesystem::path& read : {options.file, options.examples})
+    if (!options.output.empty() && std::filesystem::equivalent(read, options.output, unknown))
+      return base::fail(base::ErrorCode::kInvalidArgument,
+                        "--output {}: is the file of the questions, which would be lost",
+                        options.output);
   if (!options.output.empty()) {
     items.open(options.output, std::ios::binary | std::ios::trunc);
     if (!items)

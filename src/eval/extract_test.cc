@@ -63,6 +63,7 @@ TEST(Task, BadLinesAreNamed) {
       {"{\"question\":\"q\"}", "t.jsonl:1: field `answer` is missing"},
       {"{\"question\":1,\"answer\":\"#### 1\"}", "t.jsonl:1: `question` must be a string"},
       {"{\"question\":\" \",\"answer\":\"#### 1\"}", "t.jsonl:1: `question` is empty"},
+      {"{\"question\":\"q\",\"answer\":\"#### ,.\"}", "t.jsonl:1: `answer` must end in `#### `"},
       {good + "{\"question\":\"q\",\"answer\":\"42\"}", "t.jsonl:2: `answer` must end in `#### `"},
   };
   for (const auto& c : cases) {

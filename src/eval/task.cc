@@ -46,7 +46,7 @@ base::Result<std::vector<Question>> parse_task(std::string_view text, std::strin
     HEADROOM_TRY(question.question, field(object, "question", where));
     HEADROOM_TRY(question.answer, field(object, "answer", where));
     const auto gold = strict_match(question.answer);
-    if (!gold)
+    if (!gold || gold->find_first_of("0123456789") == std::string::npos)
       return base::fail(ErrorCode::kDataLoss,
                         "{}: `answer` must end in `#### ` and a number, such as `#### 42`", where);
     question.gold = normalised(*gold);
