@@ -76,6 +76,7 @@ class YamlBuilder : public YAML::EventHandler {
     bool key_plain = true;
     int key_line = 0;
     std::vector<Node> merged;
+    std::map<std::string, int> keys;  // with their lines
   };
 
   void complain(int line, std::string message) {
@@ -86,17 +87,18 @@ class YamlBuilder : public YAML::EventHandler {
     auto node = std::make_shared<Tree>();
     node->kind = kind;
     node->line = mark.line + 1;
-    open_.push_back({std::move(node), anchor, {}, true, 0, {}});
+    open_.push_back({std::move(node), anchor, {}, true, 0, {}, {}});
   }
   void close() {
     if (error || open_.empty()) return;
     Open top = std::move(open_.back());
     open_.pop_back();
     for (const Node& map : top.merged)  // keys written here win over merged ones
-      for (const auto& [key, value] : map->entries) {
-        const auto same = [&, k = std::string_view(key)](const auto& e) { return e.first == k; };
-        if (std::none_of(top.node->entries.begin(), top.node->entries.end(), same))
-          top.node->entries.emplace_back(key, value);
+      for (size_t i = 0; i < map->entries.size(); ++i) {
+        const auto& [key, value] = map->entries[i];
+        if (!top.keys.emplace(key, map->key_lines[i]).second) continue;
+        top.node->entries.emplace_back(key, value);
+        top.node->key_lines.push_back(map->key_lines[i]);
       }
     for (const Node& item : top.node->items) top.node->expanded += item->expanded;
     for (const auto& entry : top.node->entries) top.node->expanded += entry.second->expanded;
@@ -132,16 +134,16 @@ class YamlBuilder : public YAML::EventHandler {
   }
   void seen(Open& top) {
     if (*top.key == "<<" && top.key_plain) return;
-    for (const auto& [key, value] : top.node->entries)
-      if (key == *top.key)
-        return complain(top.key_line, fmt::format("key \"{}\" is there twice, first in line {}",
-                                                  key, value->line));
+    if (const auto [at, fresh] = top.keys.emplace(*top.key, top.key_line); !fresh)
+      complain(top.key_line,
+               fmt::format("key \"{}\" is there twice, first in line {}", at->first, at->second));
   }
   void entry(Open& top, Node node, int line) {
     const std::string key = std::move(*top.key);
     top.key.reset();
     if (key != "<<" || !top.key_plain) {
       top.node->entries.emplace_back(key, std::move(node));
+      top.node->key_lines.push_back(top.key_line);
       return;
     }
     std::vector<Node> maps = node->kind == Kind::kList ? node->items : std::vector<Node>{node};

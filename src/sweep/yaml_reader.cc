@@ -181,12 +181,13 @@ Result<YamlMap> YamlNode::any_map() const {
 
 Result<YamlMap> YamlNode::map(const std::vector<std::string_view>& known) const {
   HEADROOM_TRY(YamlMap result, any_map());
-  for (const auto& [key, value] : result.entries()) {
+  for (size_t i = 0; i < tree_->entries.size(); ++i) {
+    const std::string& key = tree_->entries[i].first;
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string near = nearest(key, known);
     return base::fail(
-        ErrorCode::kInvalidArgument, "{}: key \"{}\" is not known here{}{}; known: {}",
-        value.where(), shown(key), path_.empty() ? "" : fmt::format(" ({})", path_),
+        ErrorCode::kInvalidArgument, "{}:{}: key \"{}\" is not known here{}{}; known: {}", *file_,
+        tree_->key_lines[i], shown(key), path_.empty() ? "" : fmt::format(" ({})", path_),
         near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near), fmt::join(known, ", "));
   }
   return result;

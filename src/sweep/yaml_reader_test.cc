@@ -38,6 +38,14 @@ TEST(YamlReader, AnUnknownKeyIsToldWithItsLineAndTheNearestOne) {
             "r.yaml:4: key \"concurency\" is not known here (search[0]); known: tp, zz");
 }
 
+TEST(YamlReader, TheLineOfAnUnknownKeyIsItsOwnAndNotItsValues) {
+  const auto root = read_yaml("name: x\nserch:\n  - tp: 8\n", "r.yaml");
+  EXPECT_THAT(root->map({"name", "search"}).error().message,
+              HasSubstr("r.yaml:2: key \"serch\" is not known here"));
+  EXPECT_EQ(message("a:\n  b: 1\nc: 2\na: 3\n"),
+            "r.yaml:4: key \"a\" is there twice, first in line 1");
+}
+
 TEST(YamlReader, WrongTypesNameTheValueAndWhatWouldBeRight) {
   const YamlMap map =
       read_yaml("a: four\nb: [1]\nc: '4'\nd: yes\ne: 9\nf: {x: 1}\n", "r.yaml")->any_map().value();

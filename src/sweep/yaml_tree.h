@@ -17,7 +17,8 @@ struct YamlNode::Tree {
   std::string scalar;  // of kScalar
   std::vector<std::shared_ptr<const Tree>> items;
   std::vector<std::pair<std::string, std::shared_ptr<const Tree>>> entries;
-  size_t expanded = 1;  // nodes below, aliases counted each time
+  std::vector<int> key_lines;  // of entries
+  size_t expanded = 1;         // nodes below, aliases counted each time
 };
 
 }  // namespace headroom::sweep
