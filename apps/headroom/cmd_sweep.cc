@@ -18,7 +18,7 @@ extern "C" void on_sweep_interrupt(int) {
 }
 
 struct Options {
-  std::string recipe, db = kDefaultStore, logs;
+  std::string recipe, db = kDefaultStore, logs, point;
   std::vector<std::string> set;
   bool dry_run = false, again = false, quiet = false, json = false;
 };
@@ -34,6 +34,7 @@ base::Result<sweep::SweepOptions> sweep_options(const Options& o) {
   const bool file = o.db.find("://") == std::string::npos;
   options.logs = !o.logs.empty() ? o.logs : file ? o.db + ".logs" : "headroom.logs";
   options.again = o.again;
+  options.point = o.point;
   options.quiet = o.quiet;
   options.stop = &g_stop;
   return options;
@@ -43,7 +44,9 @@ base::Result<int> dry_run(const Options& o, const sweep::Recipe& recipe,
                           const sweep::SweepOptions& options) {
   std::optional<results::Store> store;
   std::error_code ignored;
-  if (o.db.find("://") != std::string::npos || std::filesystem::exists(o.db, ignored)) {
+  // An empty file is what a kill leaves of a store that was just being made.
+  if (o.db.find("://") != std::string::npos ||
+      (std::filesystem::exists(o.db, ignored) && !std::filesystem::is_empty(o.db, ignored))) {
     HEADROOM_TRY(store, results::Store::open(o.db, results::Store::Mode::kRead));
   }
   HEADROOM_TRY(const std::string text,
@@ -62,8 +65,9 @@ void print_outcome(const std::string& db, const sweep::SweepOutcome& outcome) {
     if (point.reason.empty() || point.state == PointState::kLeft) continue;
     const std::string text =
         fmt::format("{}, {}: {}", point.configuration, load_text(point.load), point.reason);
-    if (text != last) fmt::print("\n{}\n", text);
-    last = text;
+    const std::string why = point.configuration + point.reason;  // told once for all its points
+    if (why != last) fmt::print("\n{}\n", text);
+    last = why;
   }
   for (const std::string& note : outcome.notes) fmt::print("\n{}\n", note);
   fmt::print("\n{} measured, {} had, {} failed, {} left, in {}{} ({}, run {})\n",
@@ -106,7 +110,9 @@ void add_sweep(CLI::App& app, std::function<CommandResult()>& run) {
   sub->add_option("recipe", o.recipe, "the recipe's YAML file")->required();
   sub->add_option("--db", o.db, "store of the points")->capture_default_str();
   sub->add_flag("--dry-run", o.dry_run, "print the points, the expected time and what is new");
-  sub->add_flag("--again", o.again, "a fresh run, also when the last one is complete");
+  sub->add_flag("--again", o.again, "a fresh run, whatever the last one has");
+  sub->add_option("--point", o.point,
+                  "only the points whose digest (a record's `point`) starts so");
   sub->add_option("--set", o.set,
                   "NAME=VALUE for a variable of the recipe's vars; may be repeated");
   sub->add_option("--logs", o.logs, "folder of the servers' logs [DB.logs]");

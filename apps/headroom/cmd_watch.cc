@@ -1,4 +1,5 @@
 // headroom watch: runs recipes again on a schedule and when something they depend on changes.
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -52,7 +53,6 @@ CommandResult run_command(const Options& o) {
   std::filesystem::create_directories(options.states, made);
   if (made)
     return base::fail(base::ErrorCode::kIo, "{}: {}", options.states.string(), made.message());
-  HEADROOM_TRY_VOID(sweep::recipe_files(o.recipes).map([](const auto&) {}));
   HEADROOM_TRY(results::Store store, results::Store::open(o.db));
   struct sigaction action{};
   action.sa_handler = on_watch_interrupt;
@@ -61,8 +61,20 @@ CommandResult run_command(const Options& o) {
   bool failed = false;
   for (;;) {
     // Read anew each time: recipes come and go, and an error in one is no reason to leave others.
-    HEADROOM_TRY(const auto files, sweep::recipe_files(o.recipes));
+    watcher.new_round();
     failed = false;
+    std::vector<std::filesystem::path> files;
+    for (const std::string& argument : o.recipes) {
+      const auto found = sweep::recipe_files({argument});
+      if (!found) {
+        failed = true;
+        say(found.error().message);
+        continue;
+      }
+      files.insert(files.end(), found->begin(), found->end());
+    }
+    std::sort(files.begin(), files.end());
+    files.erase(std::unique(files.begin(), files.end()), files.end());
     for (const std::filesystem::path& recipe : files) {
       if (g_stop) break;
       const auto ran = watcher.check(recipe);

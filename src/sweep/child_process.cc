@@ -13,6 +13,7 @@
 #include <fstream>
 #include <utility>
 
+#include "base/utf8.h"
 #include "sweep/guardian.h"
 
 namespace headroom::sweep {
@@ -23,10 +24,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-base::Result<std::string> find_program(const std::string& name, const std::string& path) {
+base::Result<std::string> find_program(const std::string& name, const std::string& path,
+                                       const fs::path& directory) {
   if (name.find('/') != std::string::npos) {
-    if (::access(name.c_str(), X_OK) == 0) return name;
-    return fail(ErrorCode::kNotFound, "{}: {}", name, std::strerror(errno));
+    const fs::path file = directory / name;  // the child enters the directory first
+    if (::access(file.c_str(), X_OK) == 0) return name;
+    return fail(ErrorCode::kNotFound, "{}: {}", file.string(), std::strerror(errno));
   }
   for (size_t at = 0; at <= path.size();) {
     const size_t end = std::min(path.find(':', at), path.size());
@@ -61,9 +64,10 @@ base::Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
   if (options.command.empty()) return fail(ErrorCode::kInvalidArgument, "an empty command");
   const auto variables = whole_environment(options);
   const auto path = variables.find("PATH");
-  HEADROOM_TRY(const std::string program,
-               find_program(options.command.front(),
-                            path == variables.end() ? "/usr/bin:/bin" : path->second));
+  HEADROOM_TRY(
+      const std::string program,
+      find_program(options.command.front(),
+                   path == variables.end() ? "/usr/bin:/bin" : path->second, options.directory));
   std::vector<std::string> words = options.command, assignments;
   for (const auto& [name, value] : variables) assignments.push_back(name + "=" + value);
   const std::vector<char*> arguments = pointers(words), environment = pointers(assignments);
@@ -179,18 +183,35 @@ base::Result<fs::path> own_program() {
 
 std::string log_tail(const fs::path& log, size_t lines) {
   constexpr std::streamoff kMost = 4096;
+  constexpr size_t kMostOfALine = 300;
   std::ifstream file(log, std::ios::binary | std::ios::ate);
   if (!file) return {};
   const std::streamoff size = file.tellg();
   file.seekg(std::max<std::streamoff>(0, size - kMost));
-  std::string text(static_cast<size_t>(std::min(size, kMost)), '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
+  std::string bytes(static_cast<size_t>(std::min(size, kMost)), '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(file.gcount()));
+  base::Utf8Joiner joiner;
+  std::string text = joiner.push(bytes) + joiner.flush();
+  // What a server prints is shown on terminals: no escape of its own reaches them.
+  for (char& c : text)
+    if (c != '\n' && (static_cast<unsigned char>(c) < ' ' || c == '\x7f')) c = ' ';
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   size_t at = text.size();
   for (size_t i = 0; i < lines && at != std::string::npos && at > 0; ++i)
     at = text.rfind('\n', at - 1);
-  return at == std::string::npos || at == 0 ? text : text.substr(at + 1);
+  if (at != std::string::npos && at > 0) text.erase(0, at + 1);
+  std::string tail;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const size_t long_by = end - begin > kMostOfALine ? end - begin - kMostOfALine : 0;
+    size_t from = begin + long_by;  // the end of a long line tells more than its start
+    while (from < end && (static_cast<unsigned char>(text[from]) & 0xC0) == 0x80) ++from;
+    tail += (tail.empty() ? "" : "\n") + std::string(long_by > 0 ? "…" : "") +
+            text.substr(from, end - from);
+    begin = end + 1;
+  }
+  return tail;
 }
 
 }  // namespace headroom::sweep

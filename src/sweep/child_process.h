@@ -55,7 +55,8 @@ class ChildProcess {
 /// This program's own file.
 base::Result<std::filesystem::path> own_program();
 
-/// The last `lines` lines of a file, at most 4 KiB; empty when there is none.
+/// The last `lines` lines of a file, at most 4 KiB and 300 bytes a line, as printable UTF-8; empty
+/// when there is none.
 std::string log_tail(const std::filesystem::path& log, size_t lines = 5);
 
 }  // namespace headroom::sweep

@@ -76,6 +76,27 @@ TEST_F(ChildTest, TellsHowItEndedAndKeepsTheLog) {
   EXPECT_EQ(killed->end_text(), "was ended by signal 9 (SIGKILL)");
 }
 
+TEST_F(ChildTest, ARelativeProgramIsLookedForWhereItRuns) {
+  std::ofstream(folder_ / "here") << "#!/bin/sh\nexit 7\n";
+  fs::permissions(folder_ / "here", fs::perms::owner_all);
+  ChildOptions options;
+  options.command = {"./here"};
+  options.directory = folder_;
+  options.log = folder_ / "log";
+  auto child = ChildProcess::start(options);
+  ASSERT_TRUE(child) << child.error().message;
+  while (child->running()) ::usleep(1000);
+  EXPECT_EQ(child->exit_code(), 7);
+}
+
+TEST_F(ChildTest, TheTailOfALogIsShortAndPrintable) {
+  std::ofstream(folder_ / "l") << std::string(9000, 'x') + "\n\x1b[31mred\xff\n";
+  const std::string tail = log_tail(folder_ / "l", 2);
+  EXPECT_LT(tail.size(), 400u);
+  EXPECT_EQ(tail.find('\x1b'), std::string::npos);
+  EXPECT_THAT(tail, testing::EndsWith(" [31mred\xEF\xBF\xBD"));
+}
+
 TEST_F(ChildTest, AMissingProgramIsToldAtOnce) {
   ChildOptions options;
   options.command = {"no-such-program-here"};

@@ -143,8 +143,10 @@ TEST(InferenceX, FingerprintsForgetConcurrencyAndName) {
   EXPECT_EQ(g.points[0].fingerprint(), g.points[5].fingerprint());
   EXPECT_NE(g.points[0].fingerprint(), g.points[6].fingerprint());
   // By an independent program: the JSON of the sorted fields, hashed.
-  EXPECT_EQ(g.points[0].fingerprint(), "b51438ba22de40b89cc23e1a8622b2940eda70a3756057f4f95c51723d19b8bc");
-  EXPECT_EQ(g.points[12].fingerprint(), "a453c70ed64fdff40ef921b23116be57676878c7706f26e981de47a9c7df3460");
+  EXPECT_EQ(g.points[0].fingerprint(),
+            "b51438ba22de40b89cc23e1a8622b2940eda70a3756057f4f95c51723d19b8bc");
+  EXPECT_EQ(g.points[12].fingerprint(),
+            "a453c70ed64fdff40ef921b23116be57676878c7706f26e981de47a9c7df3460");
 }
 
 TEST(InferenceX, TheOlderLayout) {

@@ -2,7 +2,6 @@
 // all.
 #include <unistd.h>
 
-#include "base/file.h"
 #include "http/url.h"
 #include "sweep/launcher.h"
 #include "sweep/shell_text.h"
@@ -78,26 +77,25 @@ class SlurmLauncher final : public Launcher {
 
   Result<Launch> launch(const ServerJob& job) const override {
     namespace fs = std::filesystem;
-    const fs::path script = fs::absolute(job.log.string() + ".sbatch");
     const fs::path node = fs::absolute(job.log.string() + ".node");
     const fs::path output = fs::absolute(job.log.string() + ".job");
     std::string text = fmt::format("#!/bin/sh\n#SBATCH --job-name={}\n#SBATCH --output={}\n",
                                    job.name, output.string());
     for (const std::string& option : options_) text += "#SBATCH " + option + "\n";
     text += remote_command(job, spec_.directory) + "\n";
-    HEADROOM_TRY_VOID(base::write_file_atomic(script, text));
-    std::error_code ignored;  // the environment in it may hold keys
-    fs::permissions(script, fs::perms::owner_read | fs::perms::owner_write, ignored);
-    // Submits, waits for the node, follows the job, and cancels it when told to stop or killed.
+    // Submits, waits for the node, follows the job, and cancels it when told to stop or killed. The
+    // script comes in a variable: it may hold secrets, which neither a file nor `ps` should show.
     const std::string follow = fmt::format(
-        "id=$(sbatch --parsable {0}) || exit 125\n"
+        "script=$HEADROOM_SBATCH\n"
+        "unset HEADROOM_SBATCH\n"
+        "id=$(printf '%s' \"$script\" | sbatch --parsable) || exit 125\n"
         "id=${{id%%;*}}\n"
         "echo \"job $id\"\n"
         "trap 'scancel $id; exit 143' TERM INT HUP\n"
         "while :; do\n"
         "  set -- $(squeue --noheader --jobs=$id --format='%T %N' 2>/dev/null)\n"
         "  case $1 in\n"
-        "    RUNNING) [ -e {1} ] || {{ echo \"$2\" > {1}.part && mv {1}.part {1}; }} ;;\n"
+        "    RUNNING) [ -e {0} ] || {{ echo \"$2\" > {0}.part && mv {0}.part {0}; }} ;;\n"
         "    PENDING|CONFIGURING) ;;\n"
         "    COMPLETING|'') break ;;\n"
         "    *) echo \"job $id: $1\"; break ;;\n"
@@ -105,12 +103,13 @@ class SlurmLauncher final : public Launcher {
         "  sleep 1 & wait $!\n"
         "done\n"
         "echo \"job $id ended\"\n"
-        "tail -n 5 {2} 2>/dev/null\n"
+        "tail -n 5 {1} 2>/dev/null\n"
         "exit 1\n",
-        shell_text({script.string()}), shell_text({node.string()}), shell_text({output.string()}));
+        shell_text({node.string()}), shell_text({output.string()}));
     Launch launch;
     launch.process.emplace();
     launch.process->command = {"sh", "-c", follow};
+    launch.process->environment["HEADROOM_SBATCH"] = text;
     launch.process->log = job.log;
     launch.process->grace_s = job.stop_s + 5;
     launch.node_file = node;

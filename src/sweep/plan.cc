@@ -23,6 +23,7 @@ namespace {
 using Variables = std::map<std::string, std::string>;
 const std::vector<std::string_view> kLater = {"port", "node"};
 constexpr size_t kMostConfigurations = 10'000;
+constexpr size_t kMostPoints = 1'000'000;  // repeats included; more is a typing error
 
 /// The server's own description with one combination of the axes applied.
 class Filler {
@@ -236,6 +237,22 @@ Result<Plan> make_plan(const Recipe& recipe, const std::map<std::string, std::st
                   "{}: vars has no \"{}\" to be set to \"{}\"; there are: {}", recipe.file, name,
                   value, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
     }
+  // Counted before anything is made: a product grows faster than memory.
+  size_t points = 0;
+  for (const SearchEntry& entry : recipe.search) {
+    double product = 1;
+    for (const Axis& axis : entry.axes) product *= static_cast<double>(axis.values.size());
+    if (product > kMostConfigurations)
+      return fail(ErrorCode::kInvalidArgument, "{}: {:.0f} server configurations, at most {}",
+                  entry.where, product, kMostConfigurations);
+    points += static_cast<size_t>(product) *
+              std::max<size_t>(1, entry.concurrency.size() + entry.rates.size()) *
+              static_cast<size_t>(recipe.repeats);
+    if (points > kMostPoints)
+      return fail(ErrorCode::kInvalidArgument,
+                  "{}: {} points with the entries before and all repeats, at most {}", entry.where,
+                  points, kMostPoints);
+  }
   Plan plan;
   std::map<std::string, size_t> known;  // fingerprint → configuration
   std::vector<std::vector<Load>> loads;
@@ -244,6 +261,10 @@ Result<Plan> make_plan(const Recipe& recipe, const std::map<std::string, std::st
     do {
       Filler filler(recipe, entry, choice, overrides);
       HEADROOM_TRY(Configuration configuration, filler.fill_all());
+      if (recipe.limits.dollars && !configuration.devices)
+        return fail(ErrorCode::kInvalidArgument,
+                    "{}: limits.dollars needs hardware.devices, or nothing can be priced",
+                    recipe.file);
       const auto [at, fresh] = known.emplace(configuration.fingerprint, plan.configurations.size());
       if (fresh) {
         plan.configurations.push_back(std::move(configuration));
@@ -270,6 +291,17 @@ std::map<std::string, std::string> recorded_environment(const Configuration& con
   for (auto& [name, value] : result)
     if (!value.starts_with("${env:") && environment::is_secret(name, value)) value = "***";
   return result;
+}
+
+Result<> keep_points(Plan& plan, const std::string& digest) {
+  std::erase_if(plan.points,
+                [&](const PlannedPoint& point) { return !point.digest.starts_with(digest); });
+  if (plan.points.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "no point of the recipe has a digest that starts with \"{}\"; the recipe or its "
+                "variables are not those that it was measured with",
+                digest);
+  return {};
 }
 
 load::BenchOptions bench_options(const Recipe& recipe, const Configuration& configuration,

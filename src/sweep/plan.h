@@ -52,6 +52,10 @@ struct Plan {
 base::Result<Plan> make_plan(const Recipe& recipe,
                              const std::map<std::string, std::string>& overrides = {});
 
+constexpr size_t kShortDigest = 12;  // of a point, in command lines
+/// Leaves the points whose digest starts with `digest`; kInvalidArgument when there are none.
+base::Result<> keep_points(Plan& plan, const std::string& digest);
+
 std::string point_digest(const Configuration& configuration, const Load& load);
 
 /// The environment as records keep it: what looks like a secret is "***", but for ${env:…}, which

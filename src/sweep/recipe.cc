@@ -120,6 +120,14 @@ std::string beside(const Recipe& recipe, const std::string& path) {
   return fs::exists(near, ignored) ? near.lexically_normal().string() : path;
 }
 
+Result<> check_variable(const YamlNode& node, const std::string& name) {
+  if (name != "port" && name != "node" && !name.starts_with("env:")) return {};
+  return tl::unexpected(node.error(fmt::format(
+      "\"{}\" is chosen when the server starts; server.address says where one with a fixed port "
+      "answers",
+      name)));
+}
+
 Result<std::map<std::string, std::string>> text_map(const YamlNode& node) {
   HEADROOM_TRY(const YamlMap map, node.any_map());
   std::map<std::string, std::string> result;
@@ -202,6 +210,9 @@ Result<Recipe> parse_recipe(std::string_view text, const std::string& file) {
   recipe.bench.workload.model = recipe.model;
   if (const auto node = map.find("vars")) {
     HEADROOM_TRY(recipe.variables, text_map(*node));
+    HEADROOM_TRY(const YamlMap vars, node->any_map());
+    for (const auto& [variable, value] : vars.entries())
+      HEADROOM_TRY_VOID(check_variable(value, variable));
   }
   HEADROOM_TRY(const YamlNode server, map.need("server"));
   HEADROOM_TRY_VOID(read_server(server, recipe));

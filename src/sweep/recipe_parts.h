@@ -15,4 +15,7 @@ std::string beside(const Recipe& recipe, const std::string& path);
 /// name: text, as a map; null values are refused.
 base::Result<std::map<std::string, std::string>> text_map(const YamlNode& node);
 
+/// Names that launches choose themselves are refused.
+base::Result<> check_variable(const YamlNode& node, const std::string& name);
+
 }  // namespace headroom::sweep

@@ -46,6 +46,12 @@ Result<> add_axis(const YamlNode& node, Axis::Kind kind, const std::string& name
     return tl::unexpected(node.error(fmt::format("1 to {} values are due", kMostValues)));
   if (std::set<std::string>(values.begin(), values.end()).size() != values.size())
     return tl::unexpected(node.error("a value is there twice"));
+  for (const Axis& other : entry.axes)
+    if (other.name == name &&
+        (other.kind == Axis::Kind::kEnvironment) == (kind == Axis::Kind::kEnvironment))
+      return tl::unexpected(node.error(fmt::format(
+          "\"{}\" is given twice in this entry; templates know one value of a name", name)));
+  if (kind == Axis::Kind::kVariable) HEADROOM_TRY_VOID(check_variable(node, name));
   entry.axes.push_back({kind, name, std::move(values)});
   return {};
 }
@@ -94,6 +100,16 @@ Result<SearchEntry> read_entry(const YamlNode& node, const Recipe& recipe) {
   return entry;
 }
 
+Result<> check_known_variable(const YamlNode& node, const std::string& name, const Recipe& recipe) {
+  if (recipe.variables.contains(name)) return {};
+  std::vector<std::string_view> known;
+  for (const auto& entry : recipe.variables) known.push_back(entry.first);
+  const std::string near = nearest(name, known);
+  return tl::unexpected(
+      node.error(fmt::format("vars has no \"{}\"{}", name,
+                             near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near))));
+}
+
 Result<TriggerSpec> read_trigger(const YamlNode& node, const Recipe& recipe) {
   HEADROOM_TRY(const YamlMap map, node.map({"git", "ref", "package", "registry", "url", "pointer",
                                             "command", "image", "file", "name", "as"}));
@@ -124,7 +140,10 @@ Result<TriggerSpec> read_trigger(const YamlNode& node, const Recipe& recipe) {
   }
   HEADROOM_TRY(trigger.pointer, map.text_or("pointer", ""));
   HEADROOM_TRY(trigger.name, map.text_or("name", trigger.name));
-  HEADROOM_TRY(trigger.as, map.text_or("as", ""));
+  if (const auto as = map.find("as")) {
+    HEADROOM_TRY(trigger.as, as->text());
+    HEADROOM_TRY_VOID(check_known_variable(*as, trigger.as, recipe));
+  }
   return trigger;
 }
 
@@ -162,6 +181,13 @@ Result<> read_watch(const YamlNode& node, Recipe& recipe) {
     HEADROOM_TRY(const YamlNode repository, bisect.need("repository"));
     HEADROOM_TRY(spec.repository, repository.text());
     HEADROOM_TRY(spec.variable, bisect.text_or("variable", "ref"));
+    const bool told = std::any_of(
+        recipe.watch.triggers.begin(), recipe.watch.triggers.end(),
+        [&](const TriggerSpec& t) { return t.kind == TriggerKind::kGit && t.as == spec.variable; });
+    if (!told)
+      return tl::unexpected(inner->error(
+          fmt::format("no git trigger of watch.on has `as: {}`, so nothing would ever be bisected",
+                      spec.variable)));
     HEADROOM_TRY(spec.most_runs, bisect.integer_or("most_runs", 12, 1, 1000));
     recipe.watch.bisect = std::move(spec);
   }

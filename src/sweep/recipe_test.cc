@@ -221,13 +221,57 @@ TEST(Launcher, SshIsReachedAtTheNearEndOfItsTunnel) {
   EXPECT_EQ(launch.url, "http://" + ends.substr(0, ends.find(':', ends.find(':') + 1)));
 }
 
-TEST(Launcher, ASlurmScriptIsItsOwnersAlone) {
+TEST(Recipe, HugeProductsAreRefusedBeforeAnythingIsMade) {
+  std::string thousand = "[0";
+  for (int i = 1; i < 1000; ++i) thousand += fmt::format(", {}", i);
+  thousand += "]";
+  const std::string flags =
+      "flags: {block-size: [1, 64], enforce-eager: true, quiet: false}\n    conc";
+  EXPECT_THAT(message(replaced(
+                  flags, fmt::format("flags: {{a: {0}, b: {0}, c: {0}}}\n    conc", thousand))),
+              HasSubstr("kimi.yaml:15: 2000000000 server configurations, at most 10000"));
+  EXPECT_THAT(message(replaced("start: 4, end: 50}", "start: 1, end: 100000, step: 1.01}") +
+                      "repeats: 1000\n"),
+              HasSubstr("points with the entries before and all repeats, at most 1000000"));
+}
+
+TEST(Recipe, NamesThatCannotMeanOneThingAreErrors) {
+  EXPECT_THAT(message(replaced("enforce-eager: true, quiet: false}\n    concurrency: {",
+                               "tp: 2}\n    concurrency: {")),
+              HasSubstr("kimi.yaml:16: search[0].flags.tp: \"tp\" is given twice in this entry"));
+  EXPECT_THAT(message(replaced("version: \"0.18.0\"}", "version: \"0.18.0\", port: 80}")),
+              HasSubstr("kimi.yaml:3: vars.port: \"port\" is chosen when the server starts"));
+  const std::string watched = "watch:\n  on:\n    - {git: x, as: REF}\n";
+  EXPECT_THAT(message(replaced("vars: {", "vars: {ref: a, ") + watched),
+              HasSubstr("kimi.yaml:23: watch.on[0].as: vars has no \"REF\""));
+  EXPECT_THAT(message(replaced("vars: {", "vars: {ref: a, ") +
+                      "watch:\n  on:\n    - {git: x}\n  bisect: {repository: x}\n"),
+              HasSubstr("no git trigger of watch.on has `as: ref`"));
+}
+
+TEST(Recipe, ALimitInDollarsThatCannotBeKeptIsAnError) {
+  const std::string limits = "limits: {dollars: 1, dollars_per_device_hour: 2}\n";
+  EXPECT_EQ(message(std::string(kText) + limits), "");
+  EXPECT_THAT(message(replaced(", devices: \"${tp}\"", "") + limits),
+              HasSubstr("limits.dollars needs hardware.devices"));
+}
+
+TEST(Recipe, OnePointCanBePickedByItsDigest) {
+  const Recipe recipe = parse_recipe(kText, "kimi.yaml").value();
+  Plan plan = make_plan(recipe).value();
+  const PlannedPoint wanted = plan.points[3];
+  ASSERT_TRUE(keep_points(plan, wanted.digest.substr(0, kShortDigest)));
+  ASSERT_EQ(plan.points.size(), 1u);
+  EXPECT_EQ(plan.points[0].digest, wanted.digest);
+  EXPECT_FALSE(keep_points(plan, "zz"));
+}
+
+TEST(Launcher, SlurmsScriptWithItsSecretsIsNeverAFile) {
   const Launch launch = launch_by("{slurm: {options: [--nodes=1]}}");
-  const std::filesystem::path script = launch.process->log.string() + ".sbatch";
-  ASSERT_TRUE(std::filesystem::exists(script));
-  EXPECT_EQ(std::filesystem::status(script).permissions(),
-            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-  std::filesystem::remove(script);
+  EXPECT_FALSE(std::filesystem::exists(launch.process->log.string() + ".sbatch"));
+  for (const std::string& word : launch.process->command)
+    EXPECT_EQ(word.find("hf_geheim"), std::string::npos) << "ps shows it";
+  EXPECT_THAT(launch.process->environment.at("HEADROOM_SBATCH"), HasSubstr("HF_TOKEN=hf_geheim"));
 }
 
 TEST(Launcher, AContainerIsRunByItsCommandLineAndStopped) {

@@ -35,6 +35,7 @@ Result<DryRun> dry_run(const Recipe& recipe, const SweepOptions& options,
                        const results::Store* store) {
   DryRun dry;
   HEADROOM_TRY(dry.plan, make_plan(recipe, options.variables));
+  HEADROOM_TRY_VOID(keep_points(dry.plan, options.point));
   if (store != nullptr) {
     HEADROOM_TRY(dry.choice, choose_run(recipe, dry.plan, *store, options.again));
     results::Selector selector;

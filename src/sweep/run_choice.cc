@@ -33,7 +33,7 @@ base::Result<RunChoice> choose_run(const Recipe& recipe, const Plan& plan,
     if (at->second.ours && (wanted.empty() || at->first == wanted) &&
         (newest == runs.end() || at->second.newest > newest->second.newest))
       newest = at;
-  if (newest != runs.end()) {
+  if (newest != runs.end() && (!again || !wanted.empty())) {
     for (results::StoredRecord& stored : newest->second.records) {
       PointKey key{stored.record.point, *stored.record.repeat};
       choice.have.emplace(std::move(key), std::move(stored));
@@ -44,8 +44,7 @@ base::Result<RunChoice> choose_run(const Recipe& recipe, const Plan& plan,
         complete = complete && choice.have.contains({point.digest, repeat});
     choice.state = complete ? RunChoice::State::kFinished : RunChoice::State::kContinues;
     choice.run = newest->first;
-    if (!complete || !again || !wanted.empty()) return choice;
-    choice.have.clear();
+    return choice;
   }
   choice.state = RunChoice::State::kFresh;
   choice.run = !wanted.empty()

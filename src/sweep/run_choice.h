@@ -23,8 +23,8 @@ struct RunChoice {
 };
 
 /// The newest run of the recipe's name all of whose records come from configurations of the plan is
-/// continued; a run of an older wording of the recipe is not. `again`: a fresh one, unless the
-/// newest is unfinished. `wanted`: that run and no other, whatever it holds already.
+/// continued; a run of an older wording of the recipe is not. `again`: a fresh one,
+/// also when the newest is unfinished. `wanted`: that run and no other, whatever it holds already.
 base::Result<RunChoice> choose_run(const Recipe& recipe, const Plan& plan,
                                    const results::Store& store, bool again,
                                    const std::string& wanted = "");

@@ -9,6 +9,7 @@
 #include "environment/environment.h"
 #include "eval/eval.h"
 #include "load/point_report.h"
+#include "sweep/keep_record.h"
 #include "sweep/shell_text.h"
 
 namespace headroom::sweep {
@@ -72,12 +73,20 @@ double SweepState::elapsed_s() const {
 std::optional<double> SweepState::dollars_after(double seconds,
                                                 std::optional<int64_t> devices) const {
   if (!recipe.limits.dollars_per_device_hour || !devices) return std::nullopt;
-  return (elapsed_s() + seconds) / 3600 * static_cast<double>(*devices) *
-         *recipe.limits.dollars_per_device_hour;
+  const double device_s =
+      charged_device_s + (elapsed_s() - charged_until_s + seconds) * static_cast<double>(*devices);
+  return device_s / 3600 * *recipe.limits.dollars_per_device_hour;
+}
+
+void SweepState::charge(std::optional<int64_t> devices) {
+  const double now = elapsed_s();
+  charged_device_s += (now - charged_until_s) * static_cast<double>(devices.value_or(0));
+  charged_until_s = now;
 }
 
 Session::~Session() {
   if (server_) server_->stop();
+  state_.charge(configuration_.devices);
 }
 
 bool Session::start() {
@@ -310,12 +319,21 @@ PointResult Session::keep(PointResult result, load::BenchOutcome outcome, double
     settings[kStartSetting] = fmt::format("{:.1f}", server_->start_seconds());
   settings[kConfigurationSetting] = configuration_.label;
   settings[kPointSetting] = fmt::format("{:.2f}", seconds);
-  if (state_.recipe.server.kind != ServerKind::kUrl)  // else the bench's own line does
-    record.replay = shell_text({"headroom", "sweep", state_.recipe.file, "--again"});
+  if (state_.recipe.server.kind != ServerKind::kUrl) {  // else the bench's own line does
+    std::vector<std::string> words = {"headroom", "sweep", state_.recipe.file};
+    for (const auto& [name, value] : state_.options.variables)
+      words.insert(words.end(), {"--set", name + "=" + value});
+    words.insert(words.end(), {"--again", "--point", record.point.substr(0, kShortDigest)});
+    record.replay = shell_text(words);
+  }
   if (const auto cut = record.measures.doubts.find("interrupted");
       cut != record.measures.doubts.end())
     result.reason = "partial: " + cut->second;
-  if (const auto added = state_.store.add(record, "headroom sweep"); !added) {
+  const auto say = [&](const std::string& line) { state_.view->line(line); };
+  if (const auto added =
+          keep_record(state_.store, record, state_.options.logs / file_name(state_.choice.run),
+                      state_.options.stop, say);
+      !added) {
     state_.outcome.error = added.error();
     state_.stopped = true;
     return failed(std::move(result), added.error().message);

@@ -25,7 +25,11 @@ struct SweepState {
   size_t sessions = 0, number = 0, total = 0;  // servers started; points begun and expected
   bool stopped = false;                        // by a limit, an error or the user
 
+  double charged_device_s = 0, charged_until_s = 0;  // of configurations that are done
+
   double elapsed_s() const;
+  /// What passed since the last call was on `devices`.
+  void charge(std::optional<int64_t> devices);
   std::optional<double> dollars_after(double seconds, std::optional<int64_t> devices) const;
 };
 

@@ -1,13 +1,8 @@
 // The order of a sweep: configurations, repeats, levels, and what refinement adds or drops.
 #include "sweep/sweep.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "base/clock.h"
+#include "sweep/file_lock.h"
 #include "sweep/refine.h"
 #include "sweep/session.h"
 
@@ -19,38 +14,19 @@ using base::ErrorCode;
 using base::fail;
 using base::Result;
 
-/// One sweep of a recipe at a time: the kernel drops the lock with the process.
-class Lock {
- public:
-  static Result<Lock> take(const std::string& db, const std::string& recipe) {
-    // A database server has no place beside it: then the lock holds on this machine.
-    const bool file = db.find("://") == std::string::npos;
-    const std::string path =
-        file ? fmt::format("{}.{}.lock", db, recipe)
-             : (fs::temp_directory_path() /
-                fmt::format("headroom-{}.{}.lock", sha256_hex(db).substr(0, 16), recipe))
-                   .string();
-    Lock lock;
-    lock.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (lock.fd_ < 0) return fail(ErrorCode::kIo, "{}: {}", path, std::strerror(errno));
-    if (::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0)
-      return fail(ErrorCode::kUnavailable, "another sweep of {} into {} is running ({} is locked)",
-                  recipe, db, path);
-    return lock;
-  }
-  Lock(Lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Lock& operator=(Lock&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Lock() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
- private:
-  Lock() = default;
-  int fd_ = -1;
-};
+/// One sweep of a recipe and store at a time, whatever way leads to the store's file.
+Result<FileLock> lock_recipe(const std::string& db, const std::string& recipe) {
+  // A database server has no place beside it: then the lock holds on this machine.
+  const bool file = db.find("://") == std::string::npos;
+  std::error_code ignored;
+  const fs::path real = file ? fs::canonical(db, ignored) : fs::path();
+  const std::string path =
+      file ? fmt::format("{}.{}.lock", real.empty() ? db : real.string(), recipe)
+           : (fs::temp_directory_path() /
+              fmt::format("headroom-{}.{}.lock", sha256_hex(db).substr(0, 16), recipe))
+                 .string();
+  return FileLock::take(path, fmt::format("another sweep of {} into {} is running", recipe, db));
+}
 
 std::optional<Level> level_of(const Load& load, std::span<const results::StoredRecord* const> all) {
   using analysis::Metric;
@@ -114,7 +90,8 @@ class Runner {
             drop_reason_[c] = "given up: " + *reason;
           }
       }
-    if (state_.recipe.refine && last == state_.recipe.repeats && !dropped_[c])
+    if (state_.recipe.refine && state_.options.point.empty() && last == state_.recipe.repeats &&
+        !dropped_[c])
       refine(session, c, first, last);
   }
 
@@ -246,10 +223,11 @@ SweepOutcome run_sweep(const Recipe& recipe, const SweepOptions& options, result
     return ended({ErrorCode::kInvalidArgument,
                   fmt::format("{}: workload.api_key_env: the variable {} is not set", recipe.file,
                               recipe.bench.api_key_env)});
-  const auto lock = Lock::take(store.name(), recipe.name);
+  const auto lock = lock_recipe(store.name(), recipe.name);
   if (!lock) return ended(lock.error());
-  const auto plan = make_plan(recipe, options.variables);
+  auto plan = make_plan(recipe, options.variables);
   if (!plan) return ended(plan.error());
+  if (const auto kept = keep_points(*plan, options.point); !kept) return ended(kept.error());
   auto choice = choose_run(recipe, *plan, store, options.again, options.run);
   if (!choice) return ended(choice.error());
   results::Selector selector;

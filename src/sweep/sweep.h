@@ -19,8 +19,9 @@ namespace headroom::sweep {
 struct SweepOptions {
   std::map<std::string, std::string> variables;  // of the recipe, with other values
   std::filesystem::path logs;                    // folder of the servers' logs; made when missing
-  bool again = false;                            // a fresh run also when the last one is complete
+  bool again = false;                            // a fresh run, whatever the last one has
   std::string run;                               // that run, fresh or continued; empty: chosen
+  std::string point;                             // the digest's start; empty: all points
   bool quiet = false;                            // no progress on stderr
   const std::atomic<bool>* stop = nullptr;
 };

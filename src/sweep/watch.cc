@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 #include "base/progress.h"
+#include "base/utf8.h"
+#include "sweep/file_lock.h"
 #include "sweep/trigger.h"
 
 namespace headroom::sweep {
@@ -22,6 +24,18 @@ std::string short_value(const std::string& value) {
   return digest ? value.substr(0, 12) : value.empty() ? "-" : value;
 }
 
+/// As the state file keeps it: short text stays, anything else is known by its digest.
+std::string kept_value(const std::string& value) {
+  constexpr size_t kMost = 256;
+  bool plain = value.size() <= kMost;
+  for (size_t at = 0; plain && at < value.size();) {
+    const size_t length = base::utf8_length(std::string_view(value).substr(at));
+    plain = length > 1 || (length == 1 && value[at] >= ' ' && value[at] != '\x7f');
+    at += std::max<size_t>(length, 1);
+  }
+  return plain ? value : "sha256:" + sha256_hex(value);
+}
+
 double now_s() {
   return static_cast<double>(base::unix_ns()) * 1e-9;
 }
@@ -34,7 +48,7 @@ WatchState::Values Watcher::current(const Recipe& recipe, const WatchState& stat
   for (const TriggerSpec& spec : recipe.watch.triggers) {
     const auto value = make_trigger(spec)->value();
     if (value) {
-      values[spec.name] = *value;
+      values[spec.name] = kept_value(*value);
       continue;
     }
     say_(fmt::format("{}: {} cannot be told: {}", recipe.name, spec.name, value.error().message));
@@ -122,9 +136,27 @@ Result<> Watcher::run_pending(const Recipe& recipe, const fs::path& file, WatchS
 
 Result<bool> Watcher::check(const fs::path& path) {
   HEADROOM_TRY(const Recipe recipe, read_recipe(path));
+  std::error_code ignored;
+  const fs::path real = fs::weakly_canonical(path, ignored);
+  if (const auto [at, fresh] = seen_.emplace(recipe.name, real); !fresh && at->second != real)
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: is called {} as {} is; each recipe needs a name of its own", path.string(),
+                recipe.name, at->second.string());
   const fs::path file = options_.states / (recipe.name + ".watch.json");
+  // From reading the state to the run's end: another watch would run the same change again.
+  HEADROOM_TRY(const FileLock lock,
+               FileLock::take(file.string() + ".lock",
+                              fmt::format("another watch of {} is at work", recipe.name)));
   HEADROOM_TRY(WatchState state, read_state(file));
   bool ran = false;
+  if (const auto wording = state.pending_values.find(kRecipe);
+      !state.pending_run.empty() &&
+      (wording == state.pending_values.end() || wording->second != sha256_hex(recipe.text))) {
+    say_(fmt::format("{}: run {} was broken off and the recipe changed since: it is left as it is",
+                     recipe.name, state.pending_run));
+    state.pending_run.clear();
+    state.pending_values.clear();
+  }
   if (!state.pending_run.empty()) {
     say_(fmt::format("{}: going on with run {}", recipe.name, state.pending_run));
     HEADROOM_TRY_VOID(run_pending(recipe, file, state));
@@ -141,7 +173,10 @@ Result<bool> Watcher::check(const fs::path& path) {
                     old == state.values.end() ? "-" : short_value(old->second), short_value(value));
   }
   const auto every = recipe.watch.every_s ? recipe.watch.every_s : options_.every_s;
-  if (why.empty() && every && now_s() - state.time_s >= *every) why = "on schedule";
+  // A clock that was set back by more than a correction must not put the next run off for that
+  // long.
+  const double age = now_s() - state.time_s;
+  if (why.empty() && every && (age >= *every || age < -600)) why = "on schedule";
   if (why.empty()) return ran;
   say_(fmt::format("{}: {}", recipe.name, state.time_s == 0 ? "first run" : why));
   state.pending_run = fmt::format("{}-{}", base::utc_text(base::unix_ns()), load::fresh_salt());

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,15 +26,15 @@ class Watcher {
   Watcher(WatchOptions options, results::Store& store, std::function<void(const std::string&)> say)
       : options_(std::move(options)), store_(store), say_(std::move(say)) {}
 
+  /// Before each round over the recipes: two recipes of one name in a round are an error.
+  void new_round() { seen_.clear(); }
+
   /// Looks at one recipe once: finishes what a kill broke off, then runs it when something changed
   /// or its time has come. True: a run was made. A trigger that cannot be told is said and counts
   /// as unchanged. Errors: the recipe, its state file, the store, kCancelled.
   base::Result<bool> check(const std::filesystem::path& recipe);
 
  private:
-  struct Change {
-    std::string name, before, after;
-  };
   WatchState::Values current(const Recipe& recipe, const WatchState& state);
   base::Result<> run_pending(const Recipe& recipe, const std::filesystem::path& file,
                              WatchState& state);
@@ -44,6 +45,7 @@ class Watcher {
                                    const std::string& run);
   base::Result<std::vector<results::StoredRecord>> records_of(const std::string& run) const;
 
+  std::map<std::string, std::filesystem::path> seen_;  // recipe names of this round
   WatchOptions options_;
   results::Store& store_;
   std::function<void(const std::string&)> say_;

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "load/mock/mock_server.h"
+#include "sweep/file_lock.h"
 #include "sweep/trigger.h"
 
 namespace headroom::sweep {
@@ -85,6 +86,98 @@ TEST_F(WatchTest, AGitRefAndTheCommitsBetween) {
               HasSubstr("exited with status 2"));
   EXPECT_THAT(commits_between(folder_.string(), first, head).value(),
               ElementsAre(git("rev-parse HEAD~2"), git("rev-parse HEAD~1"), head));
+}
+
+/// A watcher over recipes whose server is a mock of this process.
+class WatcherTest : public WatchTest {
+ protected:
+  WatcherTest() {
+    WatchOptions options;
+    options.states = folder_;
+    options.sweep.logs = folder_ / "logs";
+    options.sweep.quiet = true;
+    watcher_.emplace(options, store_, [this](const std::string& line) { said_ += line + "\n"; });
+  }
+  ~WatcherTest() override {
+    server_->stop();
+    server_->wait();
+  }
+  fs::path recipe(const std::string& file, const std::string& more, int output = 2) const {
+    std::ofstream(folder_ / file) << fmt::format(
+        "name: mock\nmodel: mock\nserver: {{url: '{}'}}\nworkload: {{input: 4, output: {}, "
+        "requests: 2, warmup: 0}}\nsearch: [{{concurrency: 1}}]\n{}",
+        server_->url(), output, more);
+    return folder_ / file;
+  }
+  WatchState state() const { return read_state(folder_ / "mock.watch.json").value(); }
+
+  std::unique_ptr<load::MockServer> server_ = load::MockServer::start({}, "127.0.0.1", 0).value();
+  results::Store store_ = results::Store::open((folder_ / "r.db").string()).value();
+  std::optional<Watcher> watcher_;
+  std::string said_;
+};
+
+TEST_F(WatcherTest, TwoRecipesOfOneNameDoNotRunEachOtherForever) {
+  const fs::path one = recipe("one.yaml", ""), two = recipe("two.yaml", "repeats: 2\n");
+  ASSERT_TRUE(watcher_->check(one).value());
+  const auto second = watcher_->check(two);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, HasSubstr("two.yaml: is called mock as "));
+  watcher_->new_round();
+  EXPECT_FALSE(watcher_->check(one).value());
+  fs::remove(one);  // renamed, in the next round
+  watcher_->new_round();
+  EXPECT_TRUE(watcher_->check(two).value());
+}
+
+TEST_F(WatcherTest, AnswersOfMegabytesOrOfBytesKeepTheStateReadable) {
+  const fs::path file =
+      recipe("r.yaml",
+             "watch:\n  on:\n    - {command: \"head -c 9000000 /dev/zero | tr '\\\\0' x\"}\n    - "
+             "{command: \"printf '\\\\377\\\\001'\"}\n    - {command: echo 1.0}\n");
+  ASSERT_TRUE(watcher_->check(file).value());
+  EXPECT_LT(fs::file_size(folder_ / "mock.watch.json"), 4096u);
+  EXPECT_LT(said_.size(), 4096u);
+  watcher_->new_round();
+  const auto again = watcher_->check(file);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_FALSE(*again);
+}
+
+TEST_F(WatcherTest, ARunThatBrokeOffUnderAnotherWordingIsNotContinued) {
+  const fs::path file = recipe("r.yaml", "");
+  ASSERT_TRUE(watcher_->check(file).value());
+  WatchState broken = state();
+  broken.pending_run = "half";
+  broken.pending_values = {{"recipe", "of another wording"}};
+  ASSERT_TRUE(write_state(folder_ / "mock.watch.json", broken));
+  recipe("r.yaml", "", 3);
+  watcher_->new_round();
+  ASSERT_TRUE(watcher_->check(file).value());
+  EXPECT_THAT(said_, HasSubstr("run half was broken off and the recipe changed since"));
+  EXPECT_NE(state().run, "half");
+  for (const auto& stored : store_.all().value()) EXPECT_NE(stored.record.run, "half");
+}
+
+TEST_F(WatcherTest, AStateHeldByAnotherWatchIsLeftAlone) {
+  const fs::path file = recipe("r.yaml", "");
+  {
+    const auto other = FileLock::take((folder_ / "mock.watch.json.lock").string(), "");
+    const auto ran = watcher_->check(file);
+    ASSERT_FALSE(ran);
+    EXPECT_THAT(ran.error().message, HasSubstr("another watch of mock is at work"));
+  }
+  EXPECT_TRUE(watcher_->check(file).value());
+}
+
+TEST_F(WatcherTest, AClockThatWasSetBackDoesNotPutTheScheduleOff) {
+  const fs::path file = recipe("r.yaml", "watch: {every: 1d}\n");
+  ASSERT_TRUE(watcher_->check(file).value());
+  EXPECT_FALSE(watcher_->check(file).value());
+  WatchState ahead = state();
+  ahead.time_s += 366 * 86400.0;
+  ASSERT_TRUE(write_state(folder_ / "mock.watch.json", ahead));
+  EXPECT_TRUE(watcher_->check(file).value());
 }
 
 TEST_F(WatchTest, TheStateSurvivesAndABadOneIsAnError) {

@@ -111,6 +111,47 @@ TEST_F(SweepTest, MeasuresAllPointsOnceAndResumes) {
   EXPECT_EQ(records().size(), 24u);
 }
 
+TEST_F(SweepTest, AReplayLineRepeatsItsPointWithItsVariables) {
+  recipe("  - {tp: [1, 2], concurrency: [1, 2]}\n");
+  ASSERT_EQ(sweep("--set interval=2"), 0) << text("err");
+  ASSERT_EQ(records().size(), 4u);
+  const StoredRecord first = records().front();
+  EXPECT_THAT(first.record.replay, HasSubstr("headroom sweep r.yaml --set interval=2 --again"));
+  const std::string arguments =
+      first.record.replay.substr(std::string("headroom sweep r.yaml").size());
+  ASSERT_EQ(sweep(arguments), 0) << text("err");
+  EXPECT_THAT(text("out"), HasSubstr("1 measured, 0 had, 0 failed, 0 left"));
+  const auto all = records();
+  ASSERT_EQ(all.size(), 5u);
+  EXPECT_EQ(std::count_if(all.begin(), all.end(),
+                          [&](const auto& r) { return r.record.point == first.record.point; }),
+            2);
+  EXPECT_EQ(sweep("--point " + first.record.point), 2);  // of another interval
+}
+
+TEST_F(SweepTest, AgainIsAFreshRunAlsoWhenTheLastOneIsUnfinished) {
+  recipe("  - {set: {limit: [1, 0]}, concurrency: [1, 2]}\n", "",
+         "ttft=1,interval=1,die_after=${limit}");
+  EXPECT_EQ(sweep(""), 1);
+  const size_t first = records().size();
+  EXPECT_EQ(sweep("--again"), 1);
+  EXPECT_EQ(records().size(), 2 * first);
+}
+
+TEST_F(SweepTest, AStoreThatIsDeletedMeanwhileIsAnErrorAndNoMeasuredPoint) {
+  recipe("  - {set: {x: [1, 2, 3]}, concurrency: [1, 2]}\n");
+  ASSERT_EQ(sweep("--dry-run"), 0);
+  std::thread killer([&] {
+    for (int i = 0; i < 400 && records().empty(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    fs::remove(folder_ / "r.db");
+  });
+  const int status = sweep("");
+  killer.join();
+  EXPECT_EQ(status, 1) << text("out");
+  EXPECT_THAT(text("err"), HasSubstr("was deleted or replaced"));
+}
+
 TEST_F(SweepTest, ATypingErrorIsToldWithItsLine) {
   recipe("  - {concurency: [1]}\n");
   EXPECT_EQ(sweep(""), 2);

@@ -138,6 +138,15 @@ TEST_F(WatchSystemTest, ATriggerThatFailsIsALineAndTheWatchGoesOn) {
   EXPECT_EQ(runs().size(), 3u);
 }
 
+TEST_F(WatchSystemTest, ARecipeThatDisappearsIsALineAndOthersAreStillLookedAt) {
+  commit("1", "start");
+  recipe();
+  EXPECT_EQ(shell(fmt::format("'{}' watch gone.yaml r.yaml --db r.db --once --quiet", kProgram)),
+            1);
+  EXPECT_THAT(out(), HasSubstr("gone.yaml: no such recipe or folder"));
+  EXPECT_EQ(runs().size(), 1u);
+}
+
 TEST_F(WatchSystemTest, AKillNeitherLosesNorDoublesTheRunOfAChange) {
   commit("1", "start");
   recipe();
