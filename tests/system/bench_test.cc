@@ -136,9 +136,12 @@ TEST(Bench, a_server_that_dies_costs_the_running_point_only) {
   EXPECT_EQ(run.status, 1);
   EXPECT_NE(run.err.find(server->url().substr(7)), std::string::npos) << run.err;
   EXPECT_NE(run.err.find("1 complete point kept in " + db), std::string::npos) << run.err;
-  EXPECT_EQ(bj::parse(run.out).at("points").as_array().size(), 1u);
-  EXPECT_FALSE(bj::parse(run.out).at("error").is_null());
-  EXPECT_EQ(stored(db).size(), 1u);
+  const bj::value told = bj::parse(run.out);
+  ASSERT_EQ(told.at("points").as_array().size(), 2u) << "the broken point is kept, flagged";
+  EXPECT_FALSE(told.at("points").at(0).at("flags").as_object().contains("server_failed"));
+  EXPECT_TRUE(told.at("points").at(1).at("flags").as_object().contains("server_failed"));
+  EXPECT_FALSE(told.at("error").is_null());
+  EXPECT_EQ(stored(db).size(), 2u);
 }
 
 TEST(Bench, a_full_disk_under_the_store_loses_no_point) {
