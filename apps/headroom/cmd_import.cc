@@ -157,9 +157,15 @@ CommandResult import_recipes(const Options& options) {
     std::filesystem::create_directories(options.out, error);
     if (error)
       return base::fail(base::ErrorCode::kIo, "--out {}: {}", options.out, error.message());
-    for (const sweep::IxRecipe& recipe : made.recipes)
-      HEADROOM_TRY_VOID(base::write_file_atomic(
-          std::filesystem::path(options.out) / (recipe.name + ".yaml"), recipe.text));
+    for (const sweep::IxRecipe& recipe : made.recipes) {
+      const std::filesystem::path file = recipe.name + ".yaml";
+      if (file.filename() != file || recipe.name.starts_with('.'))  // never outside the folder
+        return base::fail(base::ErrorCode::kInvalidArgument,
+                          "configuration {}: its name cannot be a file's name in {}", recipe.name,
+                          options.out);
+      HEADROOM_TRY_VOID(
+          base::write_file_atomic(std::filesystem::path(options.out) / file, recipe.text));
+    }
   }
   if (options.json) {
     fmt::print("{}\n", recipes_json(configs, points, made));
