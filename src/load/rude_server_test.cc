@@ -91,7 +91,7 @@ TEST(RudeServer, TokensWithoutEndAreAFailure) {
   const EndlessServer server(std::string(kHead), kToken + kToken + kToken + kToken);
   const Ended ended = measure(server);
   ASSERT_TRUE(ended.run) << ended.run.error().message;
-  EXPECT_LT(ended.seconds, 4);
+  EXPECT_LT(ended.seconds, 30);
   EXPECT_EQ(ended.run->recorder.records().at(0).failure, Failure::kBadStream);
   EXPECT_THAT(ended.run->first_failures.at("bad stream"), HasSubstr("2 tokens were asked for"));
 }
@@ -100,7 +100,7 @@ TEST(RudeServer, ALineWithoutEndIsAFailureAtTheLimit) {
   const EndlessServer server(std::string(kHead) + "data: ", std::string(1 << 20, 'x'));
   const Ended ended = measure(server);
   ASSERT_TRUE(ended.run) << ended.run.error().message;
-  EXPECT_LT(ended.seconds, 4);
+  EXPECT_LT(ended.seconds, 30);
   EXPECT_EQ(ended.run->recorder.records().at(0).failure, Failure::kBadStream);
 }
 
@@ -108,7 +108,7 @@ TEST(RudeServer, WhatFollowsDoneDoesNotHoldTheSlot) {
   const EndlessServer server(std::string(kHead) + kToken + "data: [DONE]\n\n", kToken);
   const Ended ended = measure(server);
   ASSERT_TRUE(ended.run) << ended.run.error().message;
-  EXPECT_LT(ended.seconds, 4);
+  EXPECT_LT(ended.seconds, 30);
   EXPECT_TRUE(ended.run->recorder.records().at(0).ok());
   EXPECT_EQ(ended.run->recorder.records().at(0).chunks, 1);
 }

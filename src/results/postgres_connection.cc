@@ -20,6 +20,7 @@ std::string one_line(const char* text) {
 
 // By SQLSTATE: https://www.postgresql.org/docs/15/errcodes-appendix.html
 ErrorCode code_of(std::string_view state) {
+  if (state.empty()) return ErrorCode::kUnavailable;  // libpq's own word: the connection is gone
   if (state.starts_with("08") || state.starts_with("57")) return ErrorCode::kUnavailable;
   if (state == "55P03" || state == "40001" || state == "40P01") return ErrorCode::kUnavailable;
   if (state.starts_with("53")) return ErrorCode::kResourceExhausted;
