@@ -189,22 +189,18 @@ void add_rows(Comparison& c, const SeriesSet& a, const SeriesSet& b) {
   add_same_concurrency(c, a, b, y);
   const auto curves_a = curves_of(a, c.options, x, y);
   const auto curves_b = curves_of(b, c.options, x, y);
-  for (const double level : c.options.levels) {
-    IsoRow row;
-    row.level = level;
-    row.a = best_at(curves_a, level, extrapolate, y);
-    row.b = best_at(curves_b, level, extrapolate, y);
-    row.gain = gain_of(row.a, row.b, y.higher_is_better);
-    c.iso_throughput.push_back(std::move(row));
-  }
-  for (const double level : c.options.interactivity_levels) {
-    IsoRow row;
-    row.level = level;
-    row.a = best_inverse(curves_a, level, extrapolate, x);
-    row.b = best_inverse(curves_b, level, extrapolate, x);
-    row.gain = gain_of(row.a, row.b, x.higher_is_better);
-    c.iso_interactivity.push_back(std::move(row));
-  }
+  const auto add_iso = [&](const auto& levels, const auto& read, Axis of, auto& rows) {
+    for (const double level : levels) {
+      IsoRow row;
+      row.level = level;
+      row.a = read(curves_a, level, extrapolate, of);
+      row.b = read(curves_b, level, extrapolate, of);
+      row.gain = gain_of(row.a, row.b, of.higher_is_better);
+      rows.push_back(std::move(row));
+    }
+  };
+  add_iso(c.options.levels, best_at, y, c.iso_throughput);
+  add_iso(c.options.interactivity_levels, best_inverse, x, c.iso_interactivity);
   const auto peak = [](const SeriesSet& set) {
     double best = 0;
     for (const RecipeSeries& series : set.series)

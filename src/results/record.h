@@ -79,8 +79,9 @@ struct Workload {
 /// Totals and distributions over one span of time. Histograms hold nanoseconds.
 struct Window {
   std::optional<double> duration_s;
-  std::optional<int64_t> requests;                     // completed inside the span
-  std::optional<int64_t> input_tokens, output_tokens;  // of the span, counted by the client
+  std::optional<int64_t> requests;  // completed inside the span
+  std::optional<int64_t> input_tokens,
+      output_tokens;  // of the span: the server's usage, else the client
   std::optional<base::Histogram> ttft, tpot, itl, e2e;
   // From the time the arrival process wanted the request sent: what a user waits, queueing
   // included.

@@ -3,6 +3,7 @@
 
 #include "base/json_writer.h"
 #include "load/dataset/file_dataset.h"
+#include "load/dataset/json_lines.h"
 #include "load/text_lines.h"
 
 namespace headroom::load {
@@ -106,25 +107,11 @@ Result<Ask> read_object(const WorkloadOptions& options, dom::object object) {
 Result<std::vector<Row>> parse_jsonl(const WorkloadOptions& options, std::string_view where,
                                      std::string_view text) {
   std::vector<Row> rows;
-  dom::parser parser;
-  std::optional<base::Error> error;
-  for_each_line(text, [&](std::string_view line, size_t number) {
-    dom::object object;
-    if (parser.parse(line.data(), line.size()).get(object) != simdjson::SUCCESS) {
-      error = base::Error{ErrorCode::kDataLoss, fmt::format("{}:{}: {} is not a JSON object", where,
-                                                            number, shortened(line))};
-      return false;
-    }
-    auto ask = read_object(options, object);
-    if (!ask) {
-      error = base::Error{ask.error().code,
-                          fmt::format("{}:{}: {}", where, number, ask.error().message)};
-      return false;
-    }
-    rows.push_back({std::move(*ask)});
-    return true;
-  });
-  if (error) return tl::unexpected<base::Error>(*error);
+  HEADROOM_TRY_VOID(for_each_object(where, text, [&](dom::object object) -> Result<> {
+    HEADROOM_TRY(auto ask, read_object(options, object));
+    rows.push_back({std::move(ask)});
+    return {};
+  }));
   return rows;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "load/dataset/filler.h"
+#include "load/dataset/json_lines.h"
 #include "load/text_lines.h"
 
 namespace headroom::load {
@@ -98,25 +99,11 @@ class Mooncake final : public Dataset {
 
 Result<std::vector<TraceRow>> parse_mooncake(std::string_view where, std::string_view text) {
   std::vector<TraceRow> rows;
-  dom::parser parser;
-  std::optional<base::Error> error;
-  for_each_line(text, [&](std::string_view line, size_t number) {
-    dom::object object;
-    if (parser.parse(line.data(), line.size()).get(object) != simdjson::SUCCESS) {
-      error = base::Error{ErrorCode::kDataLoss, fmt::format("{}:{}: {} is not a JSON object", where,
-                                                            number, shortened(line))};
-      return false;
-    }
-    auto row = read_row(object);
-    if (!row) {
-      error = base::Error{ErrorCode::kDataLoss,
-                          fmt::format("{}:{}: {}", where, number, row.error().message)};
-      return false;
-    }
-    rows.push_back(std::move(*row));
-    return true;
-  });
-  if (error) return tl::unexpected<base::Error>(*error);
+  HEADROOM_TRY_VOID(for_each_object(where, text, [&](dom::object object) -> Result<> {
+    HEADROOM_TRY(TraceRow row, read_row(object));
+    rows.push_back(std::move(row));
+    return {};
+  }));
   if (rows.empty()) return fail(ErrorCode::kDataLoss, "{}: has no row", where);
   std::vector<size_t> order(rows.size());
   std::iota(order.begin(), order.end(), size_t{0});
